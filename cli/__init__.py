@@ -1,0 +1,1 @@
+"""The `penfriend` command: the only place that knows every part."""
