@@ -1,0 +1,12 @@
+"""One durable store for a program: SQLite by default, PostgreSQL as an option, the same schema and functions on both.
+
+A transaction is a plain synchronous function `fn(conn, *args)`. `await store.write(fn, *args)` runs it on the one
+writer thread and answers after the COMMIT; `await store.read(fn, *args)` runs it on a snapshot that cannot write.
+A body may run twice, so it has no side effects; it returns plain data, never a cursor.
+"""
+
+from .engine import sqlite_url
+from .migrate import Schema
+from .store import Store, open_store
+
+__all__ = ["Schema", "Store", "open_store", "sqlite_url"]
