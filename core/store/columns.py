@@ -4,7 +4,7 @@ STRICT refuses SQLAlchemy's Boolean, String(n), JSON, DateTime, Float, Numeric a
 a CHECK, a moment is `…_at_ms`, money is `…_micros`, JSON is `Text`.
 """
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, Integer, LargeBinary, MetaData, Table, Text
+from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Integer, LargeBinary, MetaData, Table, Text
 from sqlalchemy.schema import SchemaItem
 
 Int64 = BigInteger().with_variant(Integer(), "sqlite")
@@ -29,9 +29,25 @@ def table(metadata: MetaData, name: str, *items: SchemaItem, comment: str) -> Ta
     return Table(name, metadata, *items, comment=comment, sqlite_strict=True)
 
 
+def refers(name: str, target: str, *, null: bool = False) -> Column[int]:
+    """A number that names a row of another table, `target` being `table.column`."""
+    return Column(name, Int64, ForeignKey(target), nullable=null)
+
+
+def refers_key(name: str, target: str, *, null: bool = False) -> Column[str]:
+    """The same for a table whose key is text."""
+    return Column(name, Text, ForeignKey(target), nullable=null)
+
+
 def row_id(name: str = "id") -> Column[int]:
     """The number the store gives a row, in order of arrival."""
     return Column(name, Int64, primary_key=True, autoincrement=True)
+
+
+def only_row() -> tuple[Column[int], CheckConstraint]:
+    """The key of a table that has one row."""
+    column = Column("id", Int64, primary_key=True, autoincrement=False)
+    return column, CheckConstraint("id = 1", name="only_row")
 
 
 def key(name: str) -> Column[str]:
