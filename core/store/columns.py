@@ -4,8 +4,13 @@ STRICT refuses SQLAlchemy's Boolean, String(n), JSON, DateTime, Float, Numeric a
 a CHECK, a moment is `…_at_ms`, money is `…_micros`, JSON is `Text`.
 """
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Integer, LargeBinary, MetaData, Table, Text
+from typing import Any, TypeAlias
+
+from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Integer, LargeBinary, MetaData, Row, Table, Text
 from sqlalchemy.schema import SchemaItem
+
+AnyRow: TypeAlias = Row[*tuple[Any, ...]]
+"""A row before it becomes one of our dataclasses; the columns of a text statement have no types."""
 
 Int64 = BigInteger().with_variant(Integer(), "sqlite")
 Blob = LargeBinary()
