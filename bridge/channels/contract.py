@@ -47,6 +47,7 @@ class Update:
 
     `said_at` is the platform's own time, None where it gives none. `twin_key` groups deliveries of one message under
     different keys (WeChat). For an edit or a deletion, `target` is the event key of the message it changes.
+    `reply_token`: what the platform wants back with an answer.
     `addressed`: in a group, whether the message speaks to us.
     """
 
@@ -60,6 +61,7 @@ class Update:
     said_at: Instant | None = None
     target: EventKey | None = None
     twin_key: str | None = None
+    reply_token: str | None = None
     group: bool = False
     addressed: bool = True
     from_bot: bool = False

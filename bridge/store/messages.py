@@ -1,6 +1,6 @@
 """What was said in a conversation and heard, by anybody, in order."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,13 +11,12 @@ from core.clock import Instant
 from core.ids import ConversationId, EventId, MessageId, ReplyId, Trace, TurnId
 from core.store.columns import AnyRow
 
+from ..memory.recall import MessageFact
+from ..memory.sessions import is_question, starts_session
 from .counters import MESSAGE_CHANGE, next_number
 from .schema import message_versions, messages
 
 Speaker = Literal["person", "persona", "other"]
-
-SESSION_GAP_MS = 3 * 3_600_000
-"""A session ends after three hours of silence (measured in recall: the prior of a session needs its borders)."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +83,20 @@ EDIT = (
     .where(messages.c.id == sql(":message"))
     .values(text=bindparam("new_text"), version=messages.c.version + 1, change=bindparam("new_change"))
 )
+OPENS_SESSION = sql("UPDATE messages SET session = id WHERE id = :message")
 KEEP_VERSION = insert(message_versions)
 HIDE = sql("UPDATE messages SET deleted_at_ms = :now, change = :change WHERE id = :message AND deleted_at_ms IS NULL")
 REPLY_GROWS = sql(
     "UPDATE messages SET text = :text, receipt = :receipt, change = :change, version = version + 1 WHERE reply_id = :reply"
 )
+NEIGHBOURS = sql(
+    "SELECT m.id, m.session, m.said_at_ms, m.speaker, m.text, "
+    "(SELECT p.id FROM messages p WHERE p.conversation_id = m.conversation_id AND p.deleted_at_ms IS NULL "
+    "AND (p.said_at_ms, p.id) < (m.said_at_ms, m.id) ORDER BY p.said_at_ms DESC, p.id DESC LIMIT 1) AS previous, "
+    "(SELECT n.id FROM messages n WHERE n.conversation_id = m.conversation_id AND n.deleted_at_ms IS NULL "
+    "AND (n.said_at_ms, n.id) > (m.said_at_ms, m.id) ORDER BY n.said_at_ms, n.id LIMIT 1) AS next "
+    "FROM messages m WHERE m.id IN :ids AND m.deleted_at_ms IS NULL"
+).bindparams(bindparam("ids", expanding=True))
 COUNT = select(func.count()).select_from(messages)
 
 
@@ -108,6 +116,8 @@ class NewMessage:
 
 
 def add_message(conn: Connection, new: NewMessage) -> MessageId:
+    last = conn.execute(LAST, {"conversation": new.conversation}).first()
+    continues = last is not None and not starts_session(Instant(last.said_at_ms), new.said_at)
     row = {
         "trace": new.trace,
         "conversation_id": new.conversation,
@@ -120,17 +130,13 @@ def add_message(conn: Connection, new: NewMessage) -> MessageId:
         "reply_id": new.reply,
         "receipt": new.receipt,
         "private": int(new.private),
-        "session": _session(conn, new),
+        "session": last.session if continues and last is not None else 0,
         "change": next_number(conn, MESSAGE_CHANGE),
     }
-    return MessageId(conn.execute(INSERT, row).scalar_one())
-
-
-def _session(conn: Connection, new: NewMessage) -> int:
-    last = conn.execute(LAST, {"conversation": new.conversation}).first()
-    if last is None:
-        return 1
-    return int(last.session) + (new.said_at - last.said_at_ms >= SESSION_GAP_MS)
+    message = MessageId(conn.execute(INSERT, row).scalar_one())
+    if not continues:
+        conn.execute(OPENS_SESSION, {"message": message})
+    return message
 
 
 def edit_message(conn: Connection, message: Message, text: str, now: Instant) -> None:
@@ -180,6 +186,22 @@ def messages_before(
 def changed_messages(conn: Connection, after: int) -> list[Message]:
     """Up to a thousand messages that changed after that change number, in its order: what the index still needs."""
     return [_message(row) for row in conn.execute(CHANGED, {"after": after})]
+
+
+def facts_of(conn: Connection, ids: Sequence[int]) -> dict[int, MessageFact]:
+    """What recall must know of these messages; hidden ones are missing."""
+    return {
+        row.id: MessageFact(
+            id=row.id,
+            previous=row.previous,
+            next=row.next,
+            session=row.session,
+            at=Instant(row.said_at_ms),
+            question=is_question(row.text),
+            person=row.speaker == "person",
+        )
+        for row in conn.execute(NEIGHBOURS, {"ids": list(ids)})
+    }
 
 
 def count_messages(conn: Connection) -> int:
