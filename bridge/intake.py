@@ -5,6 +5,7 @@ a crash after the commit loses nothing and a crash before it leaves the platform
 """
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ from .store.cursors import keep_cursor
 from .store.events import EventOutcome, NewEvent, add_conflict, add_event, find_event, has_twin
 from .store.messages import Message, NewMessage, add_message, edit_message, hide_message, message_of_event
 from .store.parts_of_conversation import revive_deferred
-from .store.replies import NewReply, add_reply
+from .store.replies import NewReply, ReplyKind, add_reply
 from .store.sync_records import add_record
 from .store.turns import open_turn
 
@@ -55,53 +56,63 @@ class Admitted:
     counted: Counter[str] = field(default_factory=Counter)
 
 
+@dataclass(frozen=True)
+class _Batch:
+    """What every step of one transaction needs."""
+
+    conn: Connection
+    rules: IntakeRules
+    now: Instant
+    mint: Mint
+    admitted: Admitted
+
+    def count(self, what: str) -> None:
+        self.admitted.counted[what] += 1
+
+
 def admit(conn: Connection, rules: IntakeRules, batch: Batch, now: Instant, mint: Mint) -> Admitted:
     """One transaction: events, messages, turns, conflicts, and the cursor the batch came with."""
-    admitted = Admitted()
+    taking = _Batch(conn, rules, now, mint, Admitted())
     for update in batch.updates:
         if isinstance(update, Poison):
-            _set_aside(conn, rules, update, now, mint, admitted)
+            _set_aside(taking, update)
         else:
-            _admit_one(conn, rules, update, now, mint, admitted)
+            _admit_one(taking, update)
     keep_cursor(conn, rules.account, rules.fingerprint, batch.cursor, now)
-    return admitted
+    return taking.admitted
 
 
-def _admit_one(
-    conn: Connection, rules: IntakeRules, update: Update, now: Instant, mint: Mint, admitted: Admitted
-) -> None:
-    bound = find_binding(conn, rules.account, update.chat, update.sender)
-    if _seen_before(conn, rules, update, bound, now, admitted):
+def _admit_one(taking: _Batch, update: Update) -> None:
+    bound = find_binding(taking.conn, taking.rules.account, update.chat, update.sender)
+    if _seen_before(taking, update, bound):
         return
     if bound is None:
-        _add(conn, rules, update, "stranger", None, now, mint, keep_body=False)
-        admitted.counted["stranger"] += 1
-        admitted.knocks.append((update, knock(conn, rules.account, update, now)))
-        return
-    if reason := _ignored(update):
-        _add(conn, rules, update, "ignored", reason, now, mint)
-        admitted.counted[reason] += 1
-        return
-    if rules.twins and update.twin_key and has_twin(conn, rules.account, update.twin_key):
-        _add(conn, rules, update, "twin", None, now, mint)
-        admitted.counted["twin"] += 1
-        return
-    _accept(conn, rules, update, bound, now, mint, admitted)
+        _add(taking, update, "stranger", keep_body=False)
+        taking.count("stranger")
+        answer = knock(taking.conn, taking.rules.account, update, taking.now)
+        taking.admitted.knocks.append((update, answer))
+    elif reason := _ignored(update):
+        _add(taking, update, "ignored", reason)
+        taking.count(reason)
+    elif taking.rules.twins and update.twin_key and has_twin(taking.conn, taking.rules.account, update.twin_key):
+        _add(taking, update, "twin")
+        taking.count("twin")
+    else:
+        _accept(taking, update, bound)
 
 
-def _seen_before(
-    conn: Connection, rules: IntakeRules, update: Update, bound: Bound | None, now: Instant, admitted: Admitted
-) -> bool:
-    seen = find_event(conn, rules.account, update.event_key)
+def _seen_before(taking: _Batch, update: Update, bound: Bound | None) -> bool:
+    seen = find_event(taking.conn, taking.rules.account, update.event_key)
     if seen is None:
         return False
-    changed = hash_of(update) != seen.body_hash
-    admitted.counted["conflict" if changed else "duplicate"] += 1
-    if changed and bound is not None and add_conflict(conn, seen.id, update.body, hash_of(update), now):
-        body = f'{{"event":"{seen.trace}","account":"{rules.account}"}}'
-        add_record(
-            conn, StateRecord(kind="conflict", key=f"{seen.trace}/{hash_of(update)[:16]}", at_ms=now, body=body), now
-        )
+    changed = hash_of(update)
+    taking.count("duplicate" if changed == seen.body_hash else "conflict")
+    if changed == seen.body_hash or bound is None:
+        return True
+    if add_conflict(taking.conn, seen.id, update.body, changed, taking.now):
+        body = json.dumps({"event": seen.trace, "account": taking.rules.account})
+        record = StateRecord(kind="conflict", key=f"{seen.trace}/{changed[:16]}", at_ms=taking.now, body=body)
+        add_record(taking.conn, record, taking.now)
     return True
 
 
@@ -113,65 +124,62 @@ def _ignored(update: Update) -> str | None:
     return None
 
 
-def _accept(
-    conn: Connection, rules: IntakeRules, update: Update, bound: Bound, now: Instant, mint: Mint, admitted: Admitted
-) -> None:
-    conversation = open_conversation(conn, rules.account, update.chat, bound.role, now)
-    event, trace = _add(conn, rules, update, "accepted", None, now, mint)
-    admitted.accepted += 1
+def _accept(taking: _Batch, update: Update, bound: Bound) -> None:
+    conn, now = taking.conn, taking.now
+    conversation = open_conversation(conn, taking.rules.account, update.chat, bound.role, now)
+    event, trace = _add(taking, update, "accepted")
+    taking.admitted.accepted += 1
     if update.kind is UpdateKind.EDIT or update.kind is UpdateKind.DELETION:
-        _change(conn, rules, conversation, update, now)
+        _change(taking, conversation, update)
         return
     note_inbound(conn, conversation.id, update.reply_token, now)
     revive_deferred(conn, conversation.id, now)
     if update.text is None:
-        notice = line("not_text", rules.language)
-        add_reply(conn, NewReply(Trace(mint(now)), conversation.id, None, "notice", notice), [notice], now)
-        admitted.counted["not_text"] += 1
-    elif update.text.startswith("/") and (answer := _command(conn, rules, conversation, update.text, now)) is not None:
-        add_reply(conn, NewReply(Trace(mint(now)), conversation.id, None, "command", answer), [answer], now)
-        admitted.counted["command"] += 1
+        _notice(taking, conversation, event, "not_text", taking.rules.language)
+        return
+    answer = run_command(conn, CommandContext(conversation, taking.rules.language, now, taking.rules.zone), update.text)
+    if answer is None:
+        _say(taking, conversation, update, event, trace)
     else:
-        _say(conn, rules, conversation, update.text, event, trace, update.said_at or now, now, mint, admitted)
+        taking.count("command")
+        _answer(taking, conversation, event, "command", answer)
 
 
-def _command(conn: Connection, rules: IntakeRules, conversation: Conversation, text: str, now: Instant) -> str | None:
-    language = language_of(text.partition(" ")[2], rules.language)
-    return run_command(conn, CommandContext(conversation, language, now, rules.zone), text)
-
-
-def _say(
-    conn: Connection,
-    rules: IntakeRules,
-    conversation: Conversation,
-    text: str,
-    event: EventId,
-    trace: Trace,
-    said_at: Instant,
-    now: Instant,
-    mint: Mint,
-    admitted: Admitted,
+def _notice(
+    taking: _Batch, conversation: Conversation, event: EventId, name: str, language: Language, **facts: object
 ) -> None:
-    size = len(text.encode("utf-8", "replace"))
+    taking.count(name)
+    _answer(taking, conversation, event, "notice", line(name, language, **facts))
+
+
+def _answer(taking: _Batch, conversation: Conversation, event: EventId, kind: ReplyKind, text: str) -> None:
+    new = NewReply(Trace(taking.mint(taking.now)), conversation.id, None, kind, text, event=event)
+    add_reply(taking.conn, new, [text], taking.now)
+
+
+def _say(taking: _Batch, conversation: Conversation, update: Update, event: EventId, trace: Trace) -> None:
+    text, now = update.text or "", taking.now
+    size, limit = len(text.encode("utf-8", "replace")), taking.rules.max_message_bytes
     turn = None
-    if size <= rules.max_message_bytes:
-        turn = open_turn(conn, conversation.id, Trace(mint(now)), Instant(now + rules.merge_window_ms), now)
-        admitted.turns.add(turn)
+    if size > limit:
+        language = language_of(text, taking.rules.language)
+        _notice(taking, conversation, event, "too_long", language, bytes=size, limit=limit)
     else:
-        notice = line("too_long", language_of(text, rules.language), bytes=size, limit=rules.max_message_bytes)
-        add_reply(conn, NewReply(Trace(mint(now)), conversation.id, None, "notice", notice), [notice], now)
-        admitted.counted["too_long"] += 1
-    new = NewMessage(
-        trace, conversation.id, "person", text, said_at, now, event=event, turn=turn, private=conversation.private
-    )
-    add_message(conn, new)
-    if not conversation.private:
-        add_record(conn, said_record(conversation, trace, text, said_at, turn, version=1), now)
+        closes = Instant(now + taking.rules.merge_window_ms)
+        turn = open_turn(taking.conn, conversation.id, Trace(taking.mint(now)), closes, now)
+        taking.admitted.turns.add(turn)
+    said_at = update.said_at or now
+    private = conversation.private
+    new = NewMessage(trace, conversation.id, "person", text, said_at, now, event=event, turn=turn, private=private)
+    add_message(taking.conn, new)
+    if not private:
+        add_record(taking.conn, said_record(conversation, trace, text, said_at, turn, version=1), now)
 
 
-def _change(conn: Connection, rules: IntakeRules, conversation: Conversation, update: Update, now: Instant) -> None:
+def _change(taking: _Batch, conversation: Conversation, update: Update) -> None:
     """An edit becomes a version of its message, a deletion hides it from recall; neither starts a turn."""
-    target = None if update.target is None else find_event(conn, rules.account, update.target)
+    conn, now = taking.conn, taking.now
+    target = None if update.target is None else find_event(conn, taking.rules.account, update.target)
     message = None if target is None else message_of_event(conn, target.id)
     if message is None or message.conversation != conversation.id:
         return
@@ -221,47 +229,35 @@ def said_record(
     )
 
 
-def _set_aside(
-    conn: Connection, rules: IntakeRules, poison: Poison, now: Instant, mint: Mint, admitted: Admitted
-) -> None:
-    admitted.counted["poison"] += 1
-    if find_event(conn, rules.account, poison.event_key) is not None:
+def _set_aside(taking: _Batch, poison: Poison) -> None:
+    taking.count("poison")
+    if find_event(taking.conn, taking.rules.account, poison.event_key) is not None:
         return
-    add_event(
-        conn,
-        NewEvent(
-            trace=Trace(mint(now)),
-            account=rules.account,
-            event_key=poison.event_key,
-            kind="other",
-            chat="",
-            sender="",
-            body=poison.body,
-            body_hash=_sha256(poison.body),
-            twin_key=None,
-            outcome="poison",
-            reason=poison.reason[:500],
-            platform_at_ms=None,
-            received_at_ms=now,
-        ),
+    event = NewEvent(
+        trace=Trace(taking.mint(taking.now)),
+        account=taking.rules.account,
+        event_key=poison.event_key,
+        kind="other",
+        chat="",
+        sender="",
+        body=poison.body,
+        body_hash=_sha256(poison.body),
+        twin_key=None,
+        outcome="poison",
+        reason=poison.reason[:500],
+        platform_at_ms=None,
+        received_at_ms=taking.now,
     )
+    add_event(taking.conn, event)
 
 
 def _add(
-    conn: Connection,
-    rules: IntakeRules,
-    update: Update,
-    outcome: EventOutcome,
-    reason: str | None,
-    now: Instant,
-    mint: Mint,
-    *,
-    keep_body: bool = True,
+    taking: _Batch, update: Update, outcome: EventOutcome, reason: str | None = None, *, keep_body: bool = True
 ) -> tuple[EventId, Trace]:
-    trace = Trace(mint(now))
+    trace = Trace(taking.mint(taking.now))
     event = NewEvent(
         trace=trace,
-        account=rules.account,
+        account=taking.rules.account,
         event_key=EventKey(update.event_key),
         kind=update.kind,
         chat=update.chat,
@@ -272,9 +268,9 @@ def _add(
         outcome=outcome,
         reason=reason,
         platform_at_ms=update.said_at,
-        received_at_ms=now,
+        received_at_ms=taking.now,
     )
-    return add_event(conn, event), trace
+    return add_event(taking.conn, event), trace
 
 
 def hash_of(update: Update) -> str:

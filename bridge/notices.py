@@ -64,12 +64,12 @@ LINES: dict[str, tuple[str, str]] = {
 }
 
 
-def line(name: str, language: Language, **facts: object) -> str:
+def line(which: str, language: Language, /, **facts: object) -> str:
     """
     >>> line("too_long", "en", bytes=20000, limit=16384)[:34]
     'This is too long (20000 bytes, the'
     """
-    return LINES[name][0 if language == "zh" else 1].format(**facts)
+    return LINES[which][0 if language == "zh" else 1].format(**facts)
 
 
 def language_of(text: str, house: Language) -> Language:

@@ -86,12 +86,17 @@ class Batch:
 
 @dataclass(frozen=True)
 class Outgoing:
-    """One part on its way. `transaction_id` stays the same for ever, also over restarts."""
+    """One part on its way. `transaction_id` stays the same for ever, also over restarts.
+
+    `answers` is the key of the update it answers; `last` says that no part of the same reply follows.
+    """
 
     chat: ChatId
     text: str
     transaction_id: str
     reply_token: str | None = None
+    answers: str | None = None
+    last: bool = True
 
 
 class Sent(StrEnum):

@@ -35,6 +35,7 @@ KEEP = sql(
     "ON CONFLICT (id) DO UPDATE SET role = :role, name = :name, revoked_at_ms = NULL, updated_at_ms = :now"
 )
 REVOKE_OTHERS = sql("UPDATE bindings SET revoked_at_ms = :now WHERE revoked_at_ms IS NULL AND updated_at_ms < :now")
+REVOKE = sql("UPDATE bindings SET revoked_at_ms = :now WHERE id = :id AND revoked_at_ms IS NULL")
 ALL = select(bindings).where(bindings.c.revoked_at_ms.is_(None)).order_by(bindings.c.id)
 
 
@@ -53,6 +54,10 @@ def replace_bindings(conn: Connection, current: Iterable[Binding], now: Instant)
     for binding in current:
         keep_binding(conn, binding, now)
     conn.execute(REVOKE_OTHERS, {"now": now})
+
+
+def revoke_binding(conn: Connection, binding: str, now: Instant) -> None:
+    conn.execute(REVOKE, {"id": binding, "now": now})
 
 
 def list_bindings(conn: Connection) -> list[Binding]:

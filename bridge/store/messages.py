@@ -63,6 +63,7 @@ LAST = (
     .limit(1)
 )
 OF_TURN = select(*COLUMNS).where(messages.c.turn_id == sql(":turn")).order_by(messages.c.said_at_ms, messages.c.id)
+OF_REPLY = select(messages.c.id).where(messages.c.reply_id == sql(":reply"))
 OF_EVENT = select(*COLUMNS).where(messages.c.event_id == sql(":event"))
 BY_TRACE = select(*COLUMNS).where(messages.c.trace == sql(":trace"))
 BY_IDS = select(*COLUMNS).where(messages.c.id.in_(bindparam("ids", expanding=True)))
@@ -163,6 +164,11 @@ def messages_of_turn(conn: Connection, turn: TurnId) -> list[Message]:
 def message_of_event(conn: Connection, event: EventId) -> Message | None:
     row = conn.execute(OF_EVENT, {"event": event}).one_or_none()
     return None if row is None else _message(row)
+
+
+def message_of_reply(conn: Connection, reply: ReplyId) -> MessageId | None:
+    found = conn.execute(OF_REPLY, {"reply": reply}).scalar_one_or_none()
+    return None if found is None else MessageId(found)
 
 
 def message_by_trace(conn: Connection, trace: Trace) -> Message | None:

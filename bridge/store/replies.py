@@ -9,7 +9,7 @@ from sqlalchemy import text as sql
 
 from core.clock import Instant
 from core.errors import TransitionError
-from core.ids import Account, ChatId, ConversationId, PartId, ReplyId, Trace, TurnId
+from core.ids import Account, ChatId, ConversationId, EventId, PartId, ReplyId, Trace, TurnId
 from core.store.columns import AnyRow
 
 from ..turn import Actor, PartEvent, PartState, next_part
@@ -28,6 +28,7 @@ class NewReply:
     text: str
     model: str | None = None
     finish: str | None = None
+    event: EventId | None = None
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,10 @@ MOVE = sql(
     "tries = tries + CASE WHEN :after = 'sending' THEN 1 ELSE 0 END "
     "WHERE id = :part AND state = :before"
 )
+ANSWERED = sql(
+    "SELECT e.event_key FROM replies r JOIN events e ON e.id = COALESCE(r.event_id, (SELECT max(m.event_id) "
+    "FROM messages m WHERE m.turn_id = r.turn_id AND m.speaker = 'person')) WHERE r.id = :reply"
+)
 COUNTS = sql("SELECT state, count(*) AS n FROM parts GROUP BY state")
 
 
@@ -102,6 +107,7 @@ def add_reply(conn: Connection, new: NewReply, texts: Sequence[str], now: Instan
         "text": new.text,
         "model": new.model,
         "finish": new.finish,
+        "event_id": new.event,
         "created_at_ms": now,
     }
     reply = ReplyId(conn.execute(ADD, row).scalar_one())
@@ -133,6 +139,11 @@ def replies_of_turn(conn: Connection, turn: TurnId) -> list[Reply]:
 
 def parts_of(conn: Connection, reply: ReplyId) -> list[Part]:
     return [_part(row) for row in conn.execute(PARTS, {"reply": reply})]
+
+
+def answered_event(conn: Connection, reply: ReplyId) -> str | None:
+    """The key of the newest update that a reply answers."""
+    return conn.execute(ANSWERED, {"reply": reply}).scalar_one_or_none()
 
 
 def get_part(conn: Connection, part: PartId) -> Part:

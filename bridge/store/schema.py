@@ -275,6 +275,7 @@ replies = table(
     text("trace", unique=True),
     refers("conversation_id", "conversations.id"),
     refers("turn_id", "turns.id", null=True),
+    refers("event_id", "events.id", null=True),
     text("kind"),
     text("text"),
     text("model", null=True),

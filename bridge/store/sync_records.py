@@ -6,9 +6,12 @@ from sqlalchemy import Connection, func, select
 from sqlalchemy import text as sql
 
 from core.clock import Instant
-from core.control.messages import SaidRecord, StateRecord
+from core.control.messages import SaidRecord, StateRecord, UsageEvent
 
 from .schema import sync_records
+
+ROUND_BYTES = 150_000
+"""Well under the site's 256 KiB, because quoting inside JSON makes a body longer."""
 
 ADD = sql(
     "INSERT INTO sync_records (kind, record_key, body, created_at_ms) VALUES (:kind, :key, :body, :now) "
@@ -39,12 +42,21 @@ class WaitingRecord:
     body: str
 
 
-def add_record(conn: Connection, record: SaidRecord | StateRecord, now: Instant) -> None:
-    conn.execute(ADD, {"kind": record.kind, "key": record.key, "body": record.model_dump_json(), "now": now})
+def add_record(conn: Connection, record: SaidRecord | StateRecord | UsageEvent, now: Instant) -> None:
+    kind, key = ("usage", record.id) if isinstance(record, UsageEvent) else (record.kind, record.key)
+    conn.execute(ADD, {"kind": kind, "key": key, "body": record.model_dump_json(), "now": now})
 
 
 def waiting_records(conn: Connection) -> list[WaitingRecord]:
-    return [WaitingRecord(row.id, row.kind, row.record_key, row.body) for row in conn.execute(WAITING)]
+    """The oldest ones that fit into one request."""
+    round_: list[WaitingRecord] = []
+    size = 0
+    for row in conn.execute(WAITING):
+        size += len(row.body.encode())
+        if round_ and size > ROUND_BYTES:
+            break
+        round_.append(WaitingRecord(row.id, row.kind, row.record_key, row.body))
+    return round_
 
 
 def mark_synced(conn: Connection, record: WaitingRecord, now: Instant, refused: str | None) -> None:
