@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from core.clock import Instant
 from core.model.client import HttpModelClient
 from core.model.config import ModelConfig
-from core.model.contract import Finish, ModelResult
+from core.model.contract import Attempt, Finish, ModelResult
 from core.model.outcomes import TABLE, Kind, ProviderPolicy, Retry, Signal, Verdict, outcome_of
 from core.model.request import Message, ModelRequest, Task, build_request
 
@@ -382,9 +382,11 @@ async def test_a_row_of_the_table_over_a_real_connection(case: Case, streamed: b
         config = a_config(server.base_url, **case.config)
 
         async with a_client(config) as client:
-            result = await client.answer(a_request(config, streamed))
+            attempt = Attempt()
+            result = await client.answer(a_request(config, streamed), attempt)
 
         outcome = result.outcome
+        assert attempt.sent
         assert (outcome.signal, outcome.row) == (case.signal, case.row)
         assert (outcome.verdict, outcome.retry) == (case.verdict, case.retry)
         assert case.check(result), result
