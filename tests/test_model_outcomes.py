@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from core.clock import Instant
 from core.model.client import HttpModelClient
 from core.model.config import ModelConfig
-from core.model.contract import Finish, ModelResult
+from core.model.contract import Attempt, Finish, ModelResult
 from core.model.outcomes import TABLE, Kind, ProviderPolicy, Retry, Signal, Verdict, outcome_of
 from core.model.request import Message, ModelRequest, Task, build_request
 
@@ -286,11 +286,12 @@ CASES = [
     Case(
         20,
         "usage in words is wrong",
-        Step(text="ok", usage=usage("5", True)),
+        Step(text="ok", usage=usage("5", 1)),
         Signal.USAGE_WRONG,
         SETTLE,
         check=lambda r: r.text == "ok",
     ),
+    Case(20, "usage of yes is wrong", Step(text="ok", usage=usage(5, True)), Signal.USAGE_WRONG, SETTLE),
     Case(
         20,
         "usage beyond belief is wrong",
@@ -382,9 +383,11 @@ async def test_a_row_of_the_table_over_a_real_connection(case: Case, streamed: b
         config = a_config(server.base_url, **case.config)
 
         async with a_client(config) as client:
-            result = await client.answer(a_request(config, streamed))
+            attempt = Attempt()
+            result = await client.answer(a_request(config, streamed), attempt)
 
         outcome = result.outcome
+        assert attempt.sent
         assert (outcome.signal, outcome.row) == (case.signal, case.row)
         assert (outcome.verdict, outcome.retry) == (case.verdict, case.retry)
         assert case.check(result), result
@@ -464,7 +467,7 @@ async def test_row_28_plain_http_to_the_world_is_stopped_before_a_byte_leaves(tm
 
 async def test_an_answer_that_lacks_only_its_end_mark_when_time_is_up_still_stands(tmp_path: Path) -> None:
     event = 'data: {"choices":[{"delta":{"content":"ok"},"finish_reason":"stop"}]}\n\n'
-    async with ModelServer([Step("raw", body=event)], log=tmp_path / "log") as server:
+    async with ModelServer([Step("raw_then_hang", body=event)], log=tmp_path / "log") as server:
         config = a_config(server.base_url)
 
         async with a_client(config) as client:

@@ -95,6 +95,7 @@ class _Exchange:
         self._only_keep_alive = False
         self._total_at = self._deadline = asyncio.get_running_loop().time() + config.total_timeout_s
         self._timer: asyncio.Timeout | None = None
+        self._connection: httpcore.AsyncNetworkStream | None = None
 
     async def pieces(self, http: httpx.AsyncClient) -> AsyncGenerator[str, None]:
         """Text as it comes. Every fault ends the pieces quietly and is left in `result`."""
@@ -132,28 +133,32 @@ class _Exchange:
             headers=headers,
             extensions={"trace": self._watch},
         )
-        async with asyncio.timeout_at(self._deadline) as self._timer:
-            return await http.send(request, stream=True)
+        try:
+            async with asyncio.timeout_at(self._deadline) as self._timer:
+                return await http.send(request, stream=True)
+        except BaseException:
+            # httpcore leaves the socket open when a task is cancelled inside the TLS handshake.
+            if self._connection is not None:
+                await self._connection.aclose()
+            raise
 
     async def _watch(self, event: str, info: Mapping[str, object]) -> None:
         """httpx's trace. An event is the layer, what is done, and `started`, `complete` or `failed`."""
-        if event == "connection.connect_tcp.complete" and self._config.speaks_plainly:
-            await self._refuse_the_world(info["return_value"])
+        if event == "connection.connect_tcp.complete":
+            self._take_connection(info["return_value"])
         elif event.endswith("send_request_headers.started"):
             self._attempt.sent = True
-        elif event.endswith("send_request_headers.failed") and _is_our_fault(info["exception"]):
-            self._attempt.sent = False  # refused while it was being written down, before the first byte
         elif event.endswith("send_request_body.complete"):
             self._expect_more()
             if self._timer is not None:
                 self._timer.reschedule(self._deadline)
 
-    async def _refuse_the_world(self, stream: object) -> None:
+    def _take_connection(self, connection: object) -> None:
         """Looking at the connected address leaves no gap between a checked name and a used one."""
-        assert isinstance(stream, httpcore.AsyncNetworkStream)
-        host = stream.get_extra_info("server_addr")[0]
-        if not self._may_be_plain(host):
-            await stream.aclose()
+        assert isinstance(connection, httpcore.AsyncNetworkStream)
+        self._connection = connection
+        host = connection.get_extra_info("server_addr")[0]
+        if self._config.speaks_plainly and not self._may_be_plain(host):
             raise _PlainToTheWorld(host)
 
     def _expect_more(self) -> None:
@@ -238,7 +243,3 @@ class _Exchange:
     def _detail(self, outcome: Outcome) -> str:
         status = "" if self._status is None or self._status == 200 else f" (status {self._status})"
         return f"model {self._config.name!r}{status}: {outcome.says}"
-
-
-def _is_our_fault(error: object) -> bool:
-    return isinstance(error, httpcore.LocalProtocolError)
