@@ -64,7 +64,9 @@ def check(driver: sqlite3.Connection, path: Path) -> None:
     except sqlite3.DatabaseError as error:
         raise broken_by(error) or error from error
     if found != ("ok",):
-        raise StoreBroken(f"{path} is damaged ({found[0]}): run `penfriend restore` with the last good backup")
+        raise StoreBroken(
+            f"{path} is damaged ({' '.join(found[0].split())}): run `penfriend restore` with the last good backup"
+        )
 
 
 def _sync_folder(folder: Path) -> None:

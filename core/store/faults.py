@@ -16,7 +16,9 @@ _FULL_SENTENCE = "the store is full ({}): what was acknowledged is kept; free di
 _DISK_SENTENCE = (
     "the disk under the store reports an error ({}): nothing more is written; check the disk, then start again"
 )
-_DAMAGED_SENTENCE = "the store is damaged ({}): nothing more is written; run `penfriend restore` with the last good backup"
+_DAMAGED_SENTENCE = (
+    "the store is damaged ({}): nothing more is written; run `penfriend restore` with the last good backup"
+)
 _CLOSED_FILE_SENTENCE = (
     "the store's file cannot be written ({}): give this account write access to data_dir, then start again"
 )

@@ -80,7 +80,9 @@ def _in_one_transaction(conn: Connection, config: Config, url: str) -> None:
         _check_references(conn)
         conn.exec_driver_sql("COMMIT")
     except BaseException:
-        if not conn.invalidated and transaction_state(driver_of(conn)) != "none":  # a full disk has already rolled it back
+        if (
+            not conn.invalidated and transaction_state(driver_of(conn)) != "none"
+        ):  # a full disk has already rolled it back
             conn.exec_driver_sql("ROLLBACK")
         raise
 

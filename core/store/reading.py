@@ -21,9 +21,7 @@ class Reader:
     def __init__(self, engine: Engine, on_damage: Callable[[StoreBroken], None]) -> None:
         self._engine = engine
         self._on_damage = on_damage
-        self._begin = (
-            "BEGIN" if engine.dialect.name == "sqlite" else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-        )
+        self._begin = "BEGIN" if engine.dialect.name == "sqlite" else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
         forbid_commit(engine)
 
     def read(self, fn: Callable[[Connection, *Args], T], *args: *Args) -> T:
