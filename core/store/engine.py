@@ -98,6 +98,7 @@ def _sqlite_engine(path: Path, *, read_only: bool) -> Engine:
         isolation_level="AUTOCOMMIT",
         pool_size=2,
         max_overflow=0,
+        hide_parameters=True,  # an error is logged, and what was said must not be
         connect_args={"check_same_thread": False, "timeout": BUSY_TIMEOUT_S, "cached_statements": 512},
     )
 
@@ -126,7 +127,14 @@ def _postgres_engine(url: str) -> Engine:
     try:
         address = make_url(url)
         patience = {name: value for name, value in _POSTGRES_PATIENCE.items() if name not in address.query}
-        return create_engine(address, isolation_level="AUTOCOMMIT", pool_size=3, max_overflow=0, connect_args=patience)
+        return create_engine(
+            address,
+            isolation_level="AUTOCOMMIT",
+            pool_size=3,
+            max_overflow=0,
+            hide_parameters=True,
+            connect_args=patience,
+        )
     except (ArgumentError, ValueError) as wrong:
         raise SettingsError(
             f"the database address {without_password(url)!r} cannot be read: it has the form "

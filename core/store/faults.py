@@ -114,9 +114,7 @@ def uniform(error: BaseException, conn: Connection) -> BaseException:
 
 def again(error: StoreError) -> StoreError:
     """The same error for another waiter: one exception raised in several tasks mixes up their tracebacks."""
-    copy = type(error)(*error.args)
-    copy.__cause__ = error.__cause__
-    return copy
+    return type(error)(*error.args)
 
 
 def _first_line(error: BaseException) -> str:

@@ -149,8 +149,7 @@ class Transactions:
     def _fate_of_all(self, error: BaseException) -> StoreError | None:
         """The error that every job of the batch gets, or None where each has a fate of its own."""
         if broken := broken_by(error):
-            broken.__cause__ = None if broken is error else error
-            self.broken = broken
+            self.broken = broken  # without the driver's error, whose frames would hold the connection open for ever
             log.error("store closed for writing: %s", broken)
             return broken
         if server_gone(error):
