@@ -146,6 +146,7 @@ def test_a_fact_that_was_not_said_is_refused_with_its_place(
         ({"title": "Evening running with Bob"}, "title"),
         ({"title": "在东京跑步"}, "title"),
         ({"reflections": ["Maybe 42 km comes next."]}, "reflections[0]"),
+        ({"reflections": ["Perhaps one day it is Berlin."]}, "reflections[0]"),  # only a reply never heard names it
         ({"reflections": ["好。", "“越快越好”是一种诱惑。"]}, "reflections[1]"),
         ({"open_threads": [{"statement": "Will Bob come?", "source_ids": ["p1"]}]}, "open_threads[0]"),
         ({"open_threads": [{"statement": "还跑吗？", "source_ids": ["p9"]}]}, "open_threads[0]"),

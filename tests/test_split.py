@@ -59,13 +59,21 @@ def test_no_grapheme_is_torn_unless_it_alone_is_longer_than_a_part(text: str, li
     assert set(cuts(parts)) <= set(ends) or longest > limit - LONGEST_FENCES
 
 
-@given(TEXTS, st.integers(200, 400))
-def test_an_address_that_fits_a_part_is_never_cut(text: str, limit: int) -> None:
+@given(st.integers(0, 400), st.integers(0, 400), st.integers(100, 300))
+def test_an_address_that_fits_a_part_is_never_cut(before: int, after: int, limit: int) -> None:
     address = "https://example.org/journal/2026-03-05?from=chat#top"
 
-    parts = split(f"{text} {address} {text}", limit, Unit.CODE_POINTS)
+    parts = split("好" * before + address + "好" * after, limit, Unit.CODE_POINTS)
 
     assert any(address in part.body for part in parts)
+
+
+@pytest.mark.parametrize("grapheme", [FAMILY, "👍🏽", "🇨🇳", "e\u0301\u0323", "क्षि", "\u1112\u1161\u11ab"])
+def test_a_run_of_graphemes_without_a_pause_is_cut_between_them(grapheme: str) -> None:
+    parts = split("x" + grapheme * 200, 100, Unit.CODE_POINTS)
+
+    assert parts[0].body == "x" + grapheme * (99 // len(grapheme))
+    assert all(len(part.body) % len(grapheme) == 0 for part in parts[1:])
 
 
 @pytest.mark.parametrize("text", ["", "好", "a" * 100, FAMILY * 10, "```\n" + "x" * 90])
