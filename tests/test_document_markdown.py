@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from core.document.markdown import MAX_CHARACTERS, from_markdown, to_markdown
+from core.document import from_markdown, to_markdown
 from core.document.model import (
     MAX_DEPTH,
     Block,

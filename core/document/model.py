@@ -3,9 +3,9 @@
 Here live the block types, rich text and the rules of a well-formed document. Reading Markdown is `reading`, writing it
 `writing`, names of blocks `naming`, HTML and plain text `html` and `plain`.
 
-As JSON a document is `{"schemaVersion": 1, "blocks": [{"id", "type", ...}]}`. Every model is frozen and refuses fields
-it does not know. Rich text is a tuple of runs; it is kept canonical (no empty run, no two neighbours that could be one),
-so that equal texts are equal values. A "\\n" inside a text run is a line break the author asked for.
+As JSON a document is `{"schemaVersion": 1, "blocks": [{"id", "type", ...}]}`. Every model is frozen and refuses
+fields it does not know. Rich text is a tuple of runs, kept canonical (no empty run, no two neighbours that could be
+one), so that equal texts are equal values. A "\\n" inside a text run is a line break the author asked for.
 """
 
 from collections.abc import Callable, Iterator
@@ -343,7 +343,7 @@ def explain(error: ValidationError) -> str:
 
 
 def load_document(text: str | bytes) -> FlowDocument:
-    """The document a JSON text says. Raises DocumentError for anything else, a newer schema and unknown types included."""
+    """The document a JSON text says. Raises DocumentError for all else, newer schemas and unknown types included."""
     if len(text) > MAX_JSON_BYTES:
         raise DocumentError(f"document of {len(text)} bytes: at most {MAX_JSON_BYTES} are read; split it")
     try:

@@ -1,8 +1,9 @@
 """Ids of blocks: made from content, kept through edits.
 
-Without a previous document an id is a hash of what the block says, with an ordinal for repeats: the same text always gets
-the same ids, on any machine. With a previous document, a block whose content is there keeps its id wherever it moved
-to; of the others, a changed block takes the id of the block of its type that stood in its place. Both passes are linear.
+Without a previous document an id is a hash of what the block says, with an ordinal for repeats: the same text always
+gets the same ids, on any machine. With a previous document, a block whose content is there keeps its id wherever it
+moved to; of the others, a changed block takes the id of the block of its type that stood in its place. Both passes are
+linear.
 """
 
 import hashlib

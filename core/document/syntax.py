@@ -32,8 +32,10 @@ MAX_BRACKETS = 2_000
 _MAX_NESTING = 64
 """Tokens; a list takes two levels. Above `model.MAX_DEPTH` in any case, so that nothing is dropped unseen."""
 
-_CJK = re.compile("[\u1100-\u11ff\u2e80-\u303f\u3040-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
-                  "\ufe30-\ufe4f\uff00-\uffef\U0001aff0-\U0001b16f\U0001f200-\U0001f2ff\U00020000-\U0003ffff]")
+_CJK = re.compile(
+    "[\u1100-\u11ff\u2e80-\u303f\u3040-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
+    "\ufe30-\ufe4f\uff00-\uffef\U0001aff0-\U0001b16f\U0001f200-\U0001f2ff\U00020000-\U0003ffff]"
+)
 _OPENING = re.compile(r"(:{3,})[ \t]*([A-Za-z][A-Za-z0-9_-]*)(?:[ \t]+(.*))?$")
 _NOTE = re.compile(r"\[\^([^\s\[\]]{1,64})\]")
 _MATH = re.compile(r"\$(?![\s$])((?:\\.|[^\\$])+)(?<!\s)\$(?!\d)", re.DOTALL)
@@ -54,7 +56,7 @@ def parser() -> MarkdownIt:
     md.core.ruler.after("block", "bracket_limit", _limit_brackets)
     # An address stays as the author typed it; percent-encoding is the page's business.
     md.normalizeLink = _as_typed  # type: ignore[method-assign]
-    md.normalizeLinkText = _as_typed  # type: ignore[method-assign]
+    md.normalizeLinkText = _as_typed  # type: ignore[method-assign,assignment]
     return md
 
 
@@ -74,7 +76,7 @@ def _limit_brackets(state: StateCore) -> None:
     for token in state.tokens:
         if token.type == "inline" and token.content.count("[") > MAX_BRACKETS:
             line = token.map[0] + 1 if token.map else 1
-            raise DocumentError(f"the paragraph at line {line} has more than {MAX_BRACKETS} «[»: put it into a code block")
+            raise DocumentError(f"the text at line {line} has more than {MAX_BRACKETS} «[»: put it into a code block")
 
 
 def _directive(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -102,7 +104,7 @@ def _closing(state: StateBlock, start: int, end: int, length: int) -> tuple[int,
         line = _line(state, number)
         if line and state.sCount[number] < state.blkIndent:
             return number, False
-        if line.startswith(":::") and not state.is_code_block(number) and re.fullmatch(r":{%d,}\s*" % length, line):
+        if line.startswith(":::") and not state.is_code_block(number) and re.fullmatch(f":{{{length},}}\\s*", line):
             return number, True
     return end, False
 

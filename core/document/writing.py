@@ -71,7 +71,7 @@ def _careful(block: Block, natural: str) -> str:
 
 
 def _whole(block: Block) -> str:
-    content = json.dumps(_nameless(block.model_dump(mode="json", exclude_defaults=False)), ensure_ascii=False, indent=1)
+    content = json.dumps(_nameless(block.model_dump(mode="json")), ensure_ascii=False, indent=1)
     return f":::block\n{content}\n:::"
 
 
@@ -151,9 +151,15 @@ def _marker(block: List, index: int, second: bool) -> str:
 
 def _is_short(item: Item) -> bool:
     """One line, perhaps with lists of such lines under it: needs no blank lines."""
-    head, *rest = item.blocks or (None,)
-    nested = all(isinstance(b, List) and all(map(_is_short, b.items)) and all(i.blocks for i in b.items) for b in rest)
-    return isinstance(head, Paragraph) and len(rest) <= 1 and nested and all(b.start == 1 for b in rest)
+    if not item.blocks:
+        return False
+    head, *rest = item.blocks
+    return isinstance(head, Paragraph) and len(rest) <= 1 and all(map(_is_short_list, rest))
+
+
+def _is_short_list(block: Block) -> bool:
+    """Only a list that begins with 1 may follow a paragraph without a blank line."""
+    return isinstance(block, List) and block.start == 1 and bool(block.items) and all(map(_is_short, block.items))
 
 
 def _item(item: Item, marker: str, emphasis: Emphasis) -> str:

@@ -68,8 +68,8 @@ def number(name: str, *, null: bool = False, default: int | None = None) -> Colu
 
 
 def flag(name: str) -> Column[int]:
-    """0 or 1; the table adds `zero_or_one(name)` where the difference matters."""
-    return Column(name, Int64, nullable=False, server_default="0")
+    """0 or 1, and the database refuses anything else."""
+    return Column(name, Int64, CheckConstraint(f"{name} IN (0, 1)", name=name), nullable=False, server_default="0")
 
 
 def one_of(column: str, *values: str) -> CheckConstraint:
