@@ -22,7 +22,7 @@ from core.model.price import cost_of, reserve_for
 from core.model.request import ModelRequest
 from core.settings import Settings
 from core.store import Store
-from core.text.split import split_text
+from core.text.split import split
 
 from .channels.contract import Capabilities
 from .compose import Composed, Situation, compose
@@ -226,13 +226,18 @@ def _reply(conn: Connection, parts: Answering, situation: Situation, result: Mod
     trace = Trace(parts.mint(now))
     conversation, turn = situation.conversation, situation.turn
     new = NewReply(trace, conversation.id, turn.id, "reply", text, parts.config.name or None, result.finish.value)
-    add_reply(conn, new, split_for(parts.capabilities(conversation.account), text), now)
+    add_reply(conn, new, split_for(parts.capabilities(conversation.account), text, language), now)
     if not conversation.private:
         add_record(conn, reply_record(conversation, turn.id, trace, text, now, version=1, heard=False), now)
 
 
-def split_for(capabilities: Capabilities, text: str) -> list[str]:
-    return split_text(text, limit=capabilities.limit, unit=capabilities.unit, most=capabilities.max_parts)
+def split_for(capabilities: Capabilities, text: str, language: Language) -> list[str]:
+    """The parts as the platform takes them. What goes beyond its number of parts ends with a line that says so."""
+    whole = text.encode("utf-8", "replace").decode()  # half a character from a model must not cost the whole reply
+    texts = [part.text for part in split(whole, capabilities.limit, capabilities.unit) if not part.blank]
+    if len(texts) <= capabilities.max_parts:
+        return texts
+    return [*texts[: capabilities.max_parts - 1], line("cut", language)]
 
 
 def reply_record(

@@ -23,6 +23,7 @@ from core.errors import ControlError, PenfriendError, StoreBroken
 from core.ids import Account, TurnId
 from core.settings import Settings
 from core.store import Store
+from core.text.split import Unit
 
 from .answer import Answering, Mint, answer_turn
 from .channels.contract import Capabilities, Channel, ChannelStopped, Outgoing, Update
@@ -356,4 +357,4 @@ def _store_files(settings: Settings) -> list[Path]:
 def find_capabilities(channels: list[Channel]) -> Callable[[str], Capabilities]:
     """Those of an account; an account without a channel (it was taken out) is split for the smallest platform."""
     known = {channel.account: channel.capabilities for channel in channels}
-    return lambda account: known.get(Account(account), Capabilities(unit="code_points", limit=1_800))
+    return lambda account: known.get(Account(account), Capabilities(unit=Unit.CODE_POINTS, limit=1_800))

@@ -14,7 +14,7 @@ from core.ids import PartId
 from core.store import Store
 
 from .deliver import Delivering
-from .outbox import EVENTS, Resolution, resolve_part
+from .outbox import resolution, resolve_part
 from .store.bindings import revoke_binding
 from .store.conversations import list_conversations, set_paused
 
@@ -63,7 +63,7 @@ def _effect(conn: Connection, parts: Instructing, instruction: Instruction, now:
     body = instruction.body
     match instruction.kind:
         case "resolve_part":
-            how = _resolution(body["how"])
+            how = resolution(body["how"])
             return f"part is {resolve_part(conn, parts.delivering, PartId(int(body['part'])), how, now)}"
         case "pause" | "resume":
             for conversation in list_conversations(conn):
@@ -74,13 +74,6 @@ def _effect(conn: Connection, parts: Instructing, instruction: Instruction, now:
             return "done"
         case _:
             return f"not done: this bridge does not know how to {instruction.kind.replace('_', ' ')}; update it"
-
-
-def _resolution(how: str) -> Resolution:
-    for known in EVENTS:
-        if known == how:
-            return known
-    raise BadInput(f"{how!r} is no way to resolve a part: use {', '.join(EVENTS)}")
 
 
 def _reported(conn: Connection, instruction: str, now: Instant) -> None:

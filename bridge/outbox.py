@@ -28,6 +28,13 @@ def list_outbox(conn: Connection) -> list[Part]:
     return [part for state in LISTED for part in parts_in(conn, state)]
 
 
+def resolution(how: str) -> Resolution:
+    for known in EVENTS:
+        if known == how:
+            return known
+    raise BadInput(f"{how!r} is no way to resolve a part: use {', '.join(EVENTS)}")
+
+
 def resolve_part(conn: Connection, parts: Delivering, part: PartId, how: Resolution, now: Instant) -> PartState:
     """Takes the owner's word for a part. Raises BadInput when it is not one that waits for it."""
     before = get_part(conn, part)

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from core.clock import Clock
 from core.ids import Account, ChatId, EventKey, SenderId
+from core.text.split import Unit
 
 from .contract import Batch, Capabilities, Health, Outgoing, SendOutcome, Sent, Update, UpdateKind
 
@@ -51,7 +52,7 @@ class ConsoleChannel:
 
     account = ACCOUNT
     fingerprint = "console"
-    capabilities = Capabilities(unit="code_points", limit=8_000, max_parts=16)
+    capabilities = Capabilities(unit=Unit.CODE_POINTS, limit=8_000, max_parts=16)
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -6,12 +6,11 @@ capabilities the channel states. Every channel passes the tests in tests/test_ch
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal, Protocol
+from typing import Protocol
 
 from core.clock import Instant
 from core.ids import Account, ChatId, EventKey, SenderId
-
-Unit = Literal["code_points", "utf16", "bytes"]
+from core.text.split import Unit
 
 
 @dataclass(frozen=True)
