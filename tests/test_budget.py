@@ -1,6 +1,6 @@
 """Ledger, leases, limits, anomaly guard and breaker: what each allows, refuses, and says."""
 
-from datetime import UTC, date, datetime
+from datetime import datetime
 from itertools import product
 from zoneinfo import ZoneInfo
 
@@ -50,7 +50,6 @@ from core.budget import (
     reserve_in_lease,
     set_cap,
     settle,
-    start_of_day,
     thaw,
 )
 from core.clock import Instant, instant_of, local_day
@@ -551,24 +550,6 @@ def test_a_request_that_ends_on_a_later_day_leaves_that_days_counters_alone() ->
     ended = close_request(tomorrow, "2026-03-05", A_CALL, tokens=5_000, micros=700)
 
     assert ended == Usage("2026-03-06", 1, tokens_today=500, micros_today=9, running=0)
-
-
-@pytest.mark.parametrize(
-    ("zone", "day", "utc"),
-    [
-        ("Asia/Kathmandu", date(2026, 1, 2), datetime(2026, 1, 1, 18, 15, tzinfo=UTC)),
-        ("Africa/Cairo", date(2026, 4, 24), datetime(2026, 4, 23, 22, 0, tzinfo=UTC)),  # 00:00 to 01:00 is missing
-        ("America/Havana", date(2026, 11, 1), datetime(2026, 11, 1, 4, 0, tzinfo=UTC)),  # 00:00 to 01:00 comes twice
-        ("Pacific/Apia", date(2011, 12, 30), datetime(2011, 12, 30, 10, 0, tzinfo=UTC)),  # the day does not exist
-        ("Pacific/Apia", date(2011, 12, 31), datetime(2011, 12, 30, 10, 0, tzinfo=UTC)),
-        ("America/Toronto", date(1919, 3, 31), datetime(1919, 3, 31, 4, 30, tzinfo=UTC)),  # 23:30 to 00:30 is missing
-    ],
-)
-def test_a_local_day_begins_where_its_zone_says(zone: str, day: date, utc: datetime) -> None:
-    start = start_of_day(day, ZoneInfo(zone))
-
-    assert start == instant_of(utc)
-    assert local_day(Instant(start - 1), ZoneInfo(zone)) < day.isoformat() <= local_day(start, ZoneInfo(zone))
 
 
 # What people are told

@@ -32,7 +32,7 @@ from .ledger import (
     settle,
     thaw,
 )
-from .limits import Admitted, Limits, Request, Usage, admit, close_request, no_usage, start_of_day
+from .limits import Admitted, Limits, Request, Usage, admit, close_request, no_usage
 from .refusals import Language, Limit, Refusal, money_text, refusal_text
 
 __all__ = [
@@ -80,6 +80,5 @@ __all__ = [
     "reserve_in_lease",
     "set_cap",
     "settle",
-    "start_of_day",
     "thaw",
 ]

@@ -5,10 +5,11 @@ corrected there when it ends, however late that is. Money caps of a pool as a wh
 """
 
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, timedelta
 from zoneinfo import ZoneInfo
 
-from ..clock import Instant, instant_of, local_day
+from ..clock import Instant, local_day
+from ..days import start_of_day
 from .refusals import Limit, Refusal
 
 MINUTE_MS = 60_000
@@ -96,31 +97,6 @@ def close_request(usage: Usage, day: str, reserved: Request, tokens: int, micros
         tokens_today=max(0, usage.tokens_today - reserved.tokens + tokens),
         micros_today=max(0, usage.micros_today - reserved.micros + micros),
     )
-
-
-def start_of_day(day: date, zone: ZoneInfo) -> Instant:
-    """The first instant of a local day, where midnight may be missing, double, or lie in a day that does not exist.
-
-    >>> start_of_day(date(2026, 4, 24), ZoneInfo("Africa/Cairo")) == instant_of(datetime(2026, 4, 23, 22, tzinfo=UTC))
-    True
-    """
-    midnight = datetime.combine(day, time(), zone)
-    start = instant_of(midnight)
-    if midnight.astimezone(UTC).astimezone(zone).replace(tzinfo=None) == midnight.replace(tzinfo=None):
-        return start
-    return _first_instant_on_or_after(day, zone, start)
-
-
-def _first_instant_on_or_after(day: date, zone: ZoneInfo, near: Instant) -> Instant:
-    """Midnight fell into a gap: the day begins where the gap ends. Halve the time around it until that is found."""
-    before, after = near - 2 * 86_400_000, near + 2 * 86_400_000
-    while after - before > 1:
-        middle = (before + after) // 2
-        if local_day(Instant(middle), zone) >= day.isoformat():
-            after = middle
-        else:
-            before = middle
-    return Instant(after)
 
 
 def _start_of_next_day(day: str, zone: ZoneInfo) -> Instant:

@@ -52,7 +52,7 @@ class ControlKey:
 
 
 def checked_keys(keys: Iterable[ControlKey]) -> tuple[ControlKey, ...]:
-    """The keys, or a SettingsError. With one secret under two names a request could change its scope by its key header."""
+    """The keys, or a SettingsError. A secret under two names would let a request choose its scope by its key header."""
     checked = tuple(keys)
     for key in checked:
         if not _ID.fullmatch(key.id):
