@@ -113,4 +113,6 @@ def _parse(line: str, scope: Scope, where: str) -> ControlKey:
         first, last = (None if end == "-" else int(end) for end in (*ends, "-", "-")[:2])
         return ControlKey(name, scope, base64.b64decode(secret, validate=True), first, last)
     except (ValueError, binascii.Error) as problem:
-        raise SettingsError(f"{where} is no control key ({problem}): write a name, a secret in base64, two times") from None
+        raise SettingsError(
+            f"{where} is no control key ({problem}): write a name, a secret in base64, two times"
+        ) from None

@@ -31,7 +31,9 @@ _OPEN = (
     .order_by(instructions.c.made_at_ms, instructions.c.id)
     .limit(bindparam("limit"))
 )
-_NEWEST = select(instructions).order_by(instructions.c.made_at_ms.desc(), instructions.c.id.desc()).limit(bindparam("limit"))
+_NEWEST = (
+    select(instructions).order_by(instructions.c.made_at_ms.desc(), instructions.c.id.desc()).limit(bindparam("limit"))
+)
 _TAKEN = (
     update(instructions)
     .where(instructions.c.id.in_(bindparam("ids", expanding=True)), instructions.c.taken_at_ms.is_(None))

@@ -51,11 +51,7 @@ _WAITING: tuple[ColumnElement[bool], ...] = (
 )
 _ORDER = (sources.c.said_at_ms, sources.c.id)
 _WAITING_FIRST = select(sources).where(*_WAITING).order_by(*_ORDER).limit(bindparam("limit"))
-_WAITING_NAMED = (
-    select(sources)
-    .where(*_WAITING, sources.c.id.in_(bindparam("ids", expanding=True)))
-    .order_by(*_ORDER)
-)
+_WAITING_NAMED = select(sources).where(*_WAITING, sources.c.id.in_(bindparam("ids", expanding=True))).order_by(*_ORDER)
 _COUNT_WAITING = select(func.count()).select_from(sources).where(*_WAITING, sources.c.speaker == "person")
 _OF_CLAIM = (
     select(sources)

@@ -38,4 +38,6 @@ def one(conn: Connection, version: int) -> VoiceVersion | None:
 
 def add(conn: Connection, text: str, now: Instant) -> int:
     """The new version."""
-    return int(conn.execute(_ADD, {"text": text, "saved_at_ms": now}).inserted_primary_key[0])
+    made = conn.execute(_ADD, {"text": text, "saved_at_ms": now}).inserted_primary_key
+    assert made is not None, "an insert of one row gives its key back"
+    return int(made[0])
