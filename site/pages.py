@@ -19,7 +19,7 @@ from .language import LANGUAGES, Language, localised, other_language
 from .words import WORDS, spoken_date
 
 TEMPLATES = Path(__file__).parent / "templates"
-HTML = "text/html; charset=utf-8"
+HTML = "text/html"
 
 # Runs before the first paint, so that neither theme nor intro flashes. The CSP allows it by its hash, see `headers.py`.
 FIRST_SCRIPT = (TEMPLATES / "first.js").read_text("utf-8").strip()

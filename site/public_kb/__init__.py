@@ -6,6 +6,7 @@
     excerpts.py   marks in results, and the sentences that answer best (pure)
     selection.py  a selected text, checked against the article and replaced by our copy (pure)
     citations.py  a model's answer with its [n] checked against the sources offered (pure)
-    spending.py   the seam to the ledger
+    sources.py    what an answer rests on, and as much of it as fits into the model's context (pure)
+    reader_model.py  one call for one reader: money held, asked once, settled
     asking.py     a question from the reader to the answer
 """

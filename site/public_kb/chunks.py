@@ -22,9 +22,10 @@ class Piece:
 
 @dataclass(frozen=True)
 class Chunk:
-    """A passage. `headings` are those above it, outermost first."""
+    """A passage. `headings` are those above it, outermost first; `place` counts the passages of an article from 0."""
 
     article: int
+    place: int
     headings: tuple[str, ...]
     pieces: tuple[Piece, ...]
 
@@ -37,7 +38,10 @@ def chunks_of(publication: Publication) -> list[Chunk]:
     """In page order. A heading stands in the passage below it; an article without words has none."""
     blocks = plain_blocks(load_document(publication.document))
     article = publication.teaser.id
-    return [Chunk(article, group[-1].path, tuple(Piece(b.id, b.text) for b in group)) for group in _groups(blocks)]
+    return [
+        Chunk(article, place, group[-1].path, tuple(Piece(block.id, block.text) for block in group))
+        for place, group in enumerate(_groups(blocks))
+    ]
 
 
 def _groups(blocks: list[PlainBlock]) -> Iterator[list[PlainBlock]]:

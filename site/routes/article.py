@@ -1,6 +1,8 @@
 """One article's page. A wrong shelf and an old address lead to the right one."""
 
 import json
+import math
+import re
 
 from litestar import Response, get
 from litestar.di import NamedDependency
@@ -9,12 +11,14 @@ from litestar.params import FromPath
 from litestar.response import Redirect
 from markupsafe import Markup
 
-from core.document import contents, load_document, reading_minutes
+from core.document import headings, load_document
 
 from ..conditional import WebRequest
 from ..language import localised
 from ..pages import Pages, View
 from ..store.publications import SHELVES, Publication, PublicReader
+
+_HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
 
 
 @get("/{shelf:str}/{slug:str}")
@@ -44,12 +48,23 @@ async def _page(request: WebRequest, pages: Pages, reader: PublicReader, found: 
         "article.html",
         article=found,
         body=Markup(found.html),  # noqa: S704 - rendered and sanitised by core.document when it was published
-        contents=contents(document),
+        contents=headings(document),
         minutes=reading_minutes(found.plain),
         neighbours=await reader.neighbours(found.teaser),
         related=await reader.related(found.teaser),
         linked_data=_linked_data(pages, found),
     )
+
+
+def reading_minutes(plain: str) -> int:
+    """At 380 Chinese characters or 220 words a minute, never less than one.
+
+    >>> reading_minutes("word " * 700), reading_minutes("字" * 700)
+    (4, 2)
+    """
+    han = len(_HAN.findall(plain))
+    words = len(_HAN.sub(" ", plain).split())
+    return max(1, math.ceil(han / 380 + words / 220))
 
 
 def _linked_data(pages: Pages, found: Publication) -> Markup:

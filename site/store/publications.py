@@ -5,6 +5,7 @@ are given a `PublicReader` and nothing else of the store, so a draft has no way 
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -71,6 +72,15 @@ class TagCount:
     articles: int
 
 
+@dataclass(frozen=True)
+class Changes:
+    """What became different since the editions somebody knows: new or changed articles, and those that are gone."""
+
+    edition: int
+    changed: tuple[Publication, ...]
+    gone: tuple[int, ...]
+
+
 ShelfName = Literal["posts", "notes", "projects"]
 SHELVES: dict[ShelfName, Kind] = {"posts": "post", "notes": "note", "projects": "project"}
 _SHELF_OF: dict[Kind, ShelfName] = {kind: name for name, kind in SHELVES.items()}
@@ -96,6 +106,10 @@ class PublicReader:
 
     async def edition(self) -> int:
         return await self._store.read(newest_edition)
+
+    async def changes(self, known: Mapping[int, int]) -> Changes:
+        """`known` is the edition of each article somebody has."""
+        return await self._store.read(changes_since, known)
 
     async def shelf(self, kind: Kind | None = None, limit: int = 500) -> list[Teaser]:
         """Newest first; all kinds when none is named."""
@@ -162,9 +176,14 @@ def publication_at(conn: Connection, slug: str) -> Publication | None:
     return _publication(row) if row else None
 
 
-def all_publications(conn: Connection) -> list[Publication]:
-    """Everything public, oldest id first: what the search index is made of."""
-    return [_publication(row) for row in conn.execute(select(PUBLISHED).order_by(_P.article_id)).mappings()]
+def changes_since(conn: Connection, known: Mapping[int, int]) -> Changes:
+    now = {row.article_id: row.edition for row in conn.execute(select(_P.article_id, _P.edition))}
+    changed = [number for number, edition in now.items() if known.get(number) != edition]
+    every = select(PUBLISHED).order_by(_P.article_id)
+    # SQLite takes a limited number of values in one statement, and at a start everything is new.
+    rows = conn.execute(every if len(changed) > 500 else every.where(_P.article_id.in_(changed))).mappings()
+    articles_now = tuple(_publication(row) for row in rows if known.get(row["article_id"]) != row["edition"])
+    return Changes(newest_edition(conn), articles_now, tuple(number for number in known if number not in now))
 
 
 def recent_publications(conn: Connection, limit: int, tag: str | None) -> list[Publication]:

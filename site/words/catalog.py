@@ -72,6 +72,7 @@ class Words:
     state_offline: str
     state_budget: str
     state_failed: str
+    state_uncited: str
     state_nothing: str
     state_nothing_hint: str
     disclaimer: str

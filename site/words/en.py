@@ -57,6 +57,7 @@ EN = Words(
     state_offline="Offline: no model is connected, so these are the passages themselves.",
     state_budget="Today’s budget for answers is used up, so these are the passages themselves.",
     state_failed="The model did not answer, so these are the passages themselves.",
+    state_uncited="This answer names none of the passages it was given. Read them yourself below.",
     state_nothing="These pages say nothing about that.",
     state_nothing_hint="No answer was made up. Other words may find it, or look through all the tags.",
     disclaimer="Answers can be wrong; the quoted passages are the text as published.",

@@ -57,6 +57,7 @@ ZH = Words(
     state_offline="离线中：没有连接模型，下面是原文本身。",
     state_budget="今天用于回答的额度已经用完，下面是原文本身。",
     state_failed="模型没有作答，下面是原文本身。",
+    state_uncited="这个回答没有指明依据，请直接看下面的原文。",
     state_nothing="这里的文字没有谈到这件事。",
     state_nothing_hint="没有编造回答。可以换一种说法，或看看全部标签。",
     disclaimer="回答可能有错；引用的段落是发表时的原文。",
