@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import fields
 
 from litestar import Litestar
 from litestar.di import Provide
@@ -13,12 +14,24 @@ from core.ids import RandomBytes
 from core.settings import Settings
 from core.store import open_store
 
+from .cross_site import refuse_cross_site
+from .head import answer_head
 from .headers import security_headers
+from .language import language_in_path
+from .pages import FIRST_SCRIPT, script_hash
 from .parts import Parts
-from .routes import health
+from .public_side import build_public_side
+from .routes import article, ask, errors, health, public, search, static
 from .store.schema import SCHEMA
 
-HANDLERS: list[ControllerRouterHandler] = [*health.HANDLERS]
+HANDLERS: list[ControllerRouterHandler] = [
+    *health.HANDLERS,
+    *static.HANDLERS,
+    *public.HANDLERS,
+    *search.HANDLERS,
+    *ask.HANDLERS,
+    *article.HANDLERS,
+]
 
 
 def open_parts(
@@ -29,19 +42,30 @@ def open_parts(
 
 def create_app(parts: Parts) -> ASGIApp:
     """The ASGI application over open parts. Closing the store is the caller's, who opened it."""
-    app = create_litestar(parts)
-    return security_headers(app, script_hashes=(), https=parts.settings.site_url.startswith("https://"))
+    app = language_in_path(create_litestar(parts), parts.settings.persona.language)
+    app = refuse_cross_site(answer_head(app))
+    https = parts.settings.site_url.startswith("https://")
+    return security_headers(app, script_hashes=(script_hash(FIRST_SCRIPT),), https=https)
 
 
 def create_litestar(parts: Parts) -> Litestar:
+    public_side = build_public_side(parts)
+
     @asynccontextmanager
     async def lifespan(_app: Litestar) -> AsyncIterator[None]:
         yield
+        await public_side.close()
 
+    given = {"parts": parts, **{field.name: getattr(public_side, field.name) for field in fields(public_side)}}
     return Litestar(
         route_handlers=HANDLERS,
-        dependencies={"parts": Provide(lambda: parts, sync_to_thread=False)},
+        dependencies={name: _always(thing) for name, thing in given.items()},
+        exception_handlers=errors.error_handlers(public_side.pages),
         lifespan=[lifespan],
         openapi_config=None,
         logging_config=None,
     )
+
+
+def _always(thing: object) -> Provide:
+    return Provide(lambda: thing, sync_to_thread=False)

@@ -1,6 +1,6 @@
 """The owner: sign-in, sessions, the voice, the audit chain."""
 
-from core.store.columns import key, number, one_of, only_row, row_id, table, text
+from core.store.columns import key, number, one_of, only_row, refers, row_id, table, text
 
 from .metadata import metadata
 
@@ -71,4 +71,45 @@ audit = table(
     text("previous_hash"),
     text("hash", unique=True),
     comment="Something the owner or a program did here; each line carries the hash of the one before.",
+)
+
+passkeys = table(
+    metadata,
+    "passkeys",
+    key("credential_id"),
+    text("public_key"),
+    number("sign_count"),
+    text("name"),
+    number("added_at_ms"),
+    number("used_at_ms", null=True),
+    comment="A passkey of the owner: credential id and public key in base64url.",
+)
+
+recovery_codes = table(
+    metadata,
+    "recovery_codes",
+    key("code_hash"),
+    number("made_at_ms"),
+    number("used_at_ms", null=True),
+    comment="A code that signs the owner in once when password and passkeys are lost; only its hash is kept.",
+)
+
+challenges = table(
+    metadata,
+    "challenges",
+    key("challenge"),
+    text("purpose"),
+    number("expires_at_ms"),
+    one_of("purpose", "register", "sign_in"),
+    comment="A random number a passkey must sign, once, within minutes.",
+)
+
+preview_links = table(
+    metadata,
+    "preview_links",
+    key("token_hash"),
+    refers("article_id", "articles.id"),
+    number("made_at_ms"),
+    number("expires_at_ms"),
+    comment="An address that shows one draft to whoever holds it, for a while.",
 )

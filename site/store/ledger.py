@@ -108,3 +108,12 @@ usage_notes = table(
     UniqueConstraint("pool", "detail", "at_ms"),
     comment="Bookkeeping failed although an answer existed: the usage page says that its figures may be incomplete.",
 )
+
+guards = table(
+    metadata,
+    "guards",
+    key("pool"),
+    text("tripped_on", null=True),
+    text("cleared_on", null=True),
+    comment="The anomaly guard of a pool: the local day it stopped paid work, and the day the owner last allowed.",
+)

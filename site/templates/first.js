@@ -1,0 +1,1 @@
+(function(e){try{var t=localStorage.theme;if(t==="dark"||t==="light")e.dataset.theme=t;if(e.dataset.page==="home"&&!sessionStorage.intro){sessionStorage.intro=1;e.dataset.intro=""}}catch(x){}e.dataset.js=""})(document.documentElement)
