@@ -165,6 +165,8 @@ async def test_settling_never_charges_less_than_the_provider_and_unknown_keeps_t
         Step(text="answer"),
         Step(text="answer", usage="missing"),
         Step(text="answer", usage={"prompt_tokens": 1, "completion_tokens": 5_000}),
+        Step(text="answer", usage={"prompt_tokens": 1, "completion_tokens": -5}),
+        Step(text="answer", usage={"prompt_tokens": 400, "completion_tokens": 0}),
         Step("reset_inside", text="answer"),
         Step("status", status=429),
     ]
@@ -178,7 +180,7 @@ async def test_settling_never_charges_less_than_the_provider_and_unknown_keeps_t
         reserve = reserve_for(config, len(request.body), 200)
         used = server.asked[0]
         assert costs[0] == -(-(used.input_tokens * 5 + used.output_tokens * 20) // 10)
-        assert costs[1:] == [reserve, 10_001, reserve, 0]
+        assert costs[1:] == [reserve, 10_001, reserve, reserve, reserve, 0]
 
 
 async def test_neither_the_key_nor_anybodys_words_reach_a_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

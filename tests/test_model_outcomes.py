@@ -286,11 +286,12 @@ CASES = [
     Case(
         20,
         "usage in words is wrong",
-        Step(text="ok", usage=usage("5", True)),
+        Step(text="ok", usage=usage("5", 1)),
         Signal.USAGE_WRONG,
         SETTLE,
         check=lambda r: r.text == "ok",
     ),
+    Case(20, "usage of yes is wrong", Step(text="ok", usage=usage(5, True)), Signal.USAGE_WRONG, SETTLE),
     Case(
         20,
         "usage beyond belief is wrong",
@@ -466,7 +467,7 @@ async def test_row_28_plain_http_to_the_world_is_stopped_before_a_byte_leaves(tm
 
 async def test_an_answer_that_lacks_only_its_end_mark_when_time_is_up_still_stands(tmp_path: Path) -> None:
     event = 'data: {"choices":[{"delta":{"content":"ok"},"finish_reason":"stop"}]}\n\n'
-    async with ModelServer([Step("raw", body=event)], log=tmp_path / "log") as server:
+    async with ModelServer([Step("raw_then_hang", body=event)], log=tmp_path / "log") as server:
         config = a_config(server.base_url)
 
         async with a_client(config) as client:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from core.clock import Instant
 from core.model.contract import Finish, Usage
 from core.model.refusal import read_refusal, read_retry_after
-from core.model.reply import Reply, Unreadable
+from core.model.reply import EVIDENCE_CHARS, Reply, Unreadable
 
 END = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 
@@ -113,6 +113,14 @@ def test_a_body_of_another_shape_is_unreadable(body: bytes) -> None:
 
     with pytest.raises(Unreadable):
         reply.close()
+
+
+def test_evidence_is_kept_only_up_to_its_limit() -> None:
+    reply = Reply(event_stream=False)
+
+    reply.feed(b"x" * (EVIDENCE_CHARS + 1))
+
+    assert reply.evidence == "x" * EVIDENCE_CHARS
 
 
 def test_content_in_parts_is_joined_and_parts_that_are_no_text_are_left_out() -> None:

@@ -114,6 +114,14 @@ def test_a_day_that_does_not_exist_has_no_slots() -> None:
     assert not day_exists(date(2011, 12, 30), samoa)
 
 
+def test_a_time_that_a_change_over_midnight_skips_is_due_on_the_day_after_it() -> None:
+    toronto, half_past_midnight = ZoneInfo("America/Toronto"), utc(1919, 3, 31, 4, 30)
+
+    slots = due_slots([time(23, 45)], toronto, half_past_midnight, Instant(half_past_midnight + 3_600_000))
+
+    assert slots == [Slot("1919-03-30", "23:45", Instant(half_past_midnight + 900_000))]
+
+
 def test_a_slot_belongs_to_the_span_that_ends_with_it() -> None:
     zone = ZoneInfo("Asia/Shanghai")
     nine = wall_instant(date(2026, 1, 1), time(9), zone)

@@ -6,12 +6,11 @@ capabilities the channel states. Every channel passes the tests in tests/test_ch
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal, Protocol
+from typing import Protocol
 
 from core.clock import Instant
 from core.ids import Account, ChatId, EventKey, SenderId
-
-Unit = Literal["code_points", "utf16", "bytes"]
+from core.text.split import Unit
 
 
 @dataclass(frozen=True)
@@ -47,6 +46,7 @@ class Update:
 
     `said_at` is the platform's own time, None where it gives none. `twin_key` groups deliveries of one message under
     different keys (WeChat). For an edit or a deletion, `target` is the event key of the message it changes.
+    `reply_token`: what the platform wants back with an answer.
     `addressed`: in a group, whether the message speaks to us.
     """
 
@@ -60,6 +60,7 @@ class Update:
     said_at: Instant | None = None
     target: EventKey | None = None
     twin_key: str | None = None
+    reply_token: str | None = None
     group: bool = False
     addressed: bool = True
     from_bot: bool = False
@@ -84,12 +85,17 @@ class Batch:
 
 @dataclass(frozen=True)
 class Outgoing:
-    """One part on its way. `transaction_id` stays the same for ever, also over restarts."""
+    """One part on its way. `transaction_id` stays the same for ever, also over restarts.
+
+    `answers` is the key of the update it answers; `last` says that no part of the same reply follows.
+    """
 
     chat: ChatId
     text: str
     transaction_id: str
     reply_token: str | None = None
+    answers: str | None = None
+    last: bool = True
 
 
 class Sent(StrEnum):

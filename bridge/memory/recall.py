@@ -1,7 +1,8 @@
 """From an incoming message to the old messages that answer it: index candidates, rescored by their surroundings.
 
-Pure but for its two arguments that fetch: the index and `MessageFacts`. Measured in `docs/recall.md`; what each rule
-brings is in `Tuning`. Nothing later than the message being answered is ever used.
+Pure but for its two arguments that fetch, the index and `MessageFacts`. The rules and what each brings are in
+`rescore.py`, days in `dates.py`, question clauses in `question.py`. Nothing later than the message being answered is
+used, and nothing of another conversation: the index is asked for one scope only.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,16 +11,33 @@ from typing import Protocol
 from zoneinfo import ZoneInfo
 
 import numpy as np
-from numpy.typing import NDArray
 
-from core.clock import Instant
+from core.clock import Instant, local_time
 from core.lexical.entry import Hit
 from core.lexical.index import LexicalIndex
 from core.text.tokens import query_weights
 
-from .sessions import QUESTION
+from .dates import NamedDays, named_days
+from .question import clauses
+from .rescore import Floats, Table, Tuning, borrowed_share, fuse_ranks, neighbour_parts, session_strength
+from .sessions import QUESTION, day_number
 
-Floats = NDArray[np.float64]
+CANDIDATES = 200
+"""Texts that the index is asked for; more bring nothing (`bench/recall.py`)."""
+
+SURROUNDED = 64
+"""The best of them, whose neighbours are looked at."""
+
+MOST_TOKENS = 64
+"""Tokens of one clause that are asked for: a pasted page is no question."""
+
+EARLIER_WEIGHTS = (1.0, 0.5)
+"""Of the words of the person's last message and the one before it, when a follow-up borrows them."""
+
+FLOOR = 0.12
+"""The least share of a question's weight that the best text must hold; under it nothing was found."""
+
+TUNING = Tuning()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +61,8 @@ class MessageFacts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RecallQuery:
-    """`scope` is the conversation; `previous` the person's messages before this one, newest first; `before_id` the
-    message being answered, when it is already indexed."""
+    """`scope` is the conversation, `at` the time of the message being answered and `before_id` its id, when it has one;
+    `previous` the person's messages before it, newest first; `known` the messages that the context holds already."""
 
     text: str
     scope: str
@@ -53,14 +71,16 @@ class RecallQuery:
     previous: tuple[str, ...] = ()
     limit: int = 12
     before_id: int | None = None
+    known: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class RecallHit:
+    """`parts` are what the score is the sum of: words, borrowed, previous, next, session, day."""
+
     id: int
     score: float
     parts: Mapping[str, float]
-    """What the score is the sum of: words, previous, next, session, day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,52 +90,165 @@ class Recalled:
 
 
 @dataclass(frozen=True, slots=True)
-class Tuning:
-    candidates: int = 200
-    surroundings: int = 64
-    previous: float = 0.4
-    next: float = 0.25
-    session: float = 0.4
-    question: float = 0.7
+class Candidates:
+    """What the index found: own scores of the clause, scores borrowed from earlier messages, and texts of named days."""
 
-
-TUNING = Tuning()
+    hits: Mapping[int, Hit]
+    own: Mapping[int, float]
+    borrowed: Mapping[int, float]
+    days: tuple[NamedDays, ...]
 
 
 def recall(index: LexicalIndex, facts: MessageFacts, query: RecallQuery, tuning: Tuning = TUNING) -> Recalled:
     """At most `query.limit` messages of the conversation, best first. Raises LexicalError when the index fails."""
-    hits = index.search([query.scope], query_weights(query.text), tuning.candidates)
-    hits = [hit for hit in hits if query.before_id is None or hit.id < query.before_id]
-    found = _rescored(hits, facts, query, tuning)[: query.limit]
-    return Recalled(tuple(found), not found)
+    rankings = [_ranked(index, facts, query, clause, tuning) for clause in clauses(query.text)]
+    ranked = rankings[0] if len(rankings) == 1 else _fused(rankings)
+    hits = tuple(hit for hit in ranked if hit.id not in query.known)[: query.limit]
+    return Recalled(hits, nothing_found=not hits)
 
 
-def _rescored(hits: list[Hit], facts: MessageFacts, query: RecallQuery, tuning: Tuning) -> list[RecallHit]:
-    if not hits:
+def _fused(rankings: Sequence[list[RecallHit]]) -> list[RecallHit]:
+    """Each question gets its share of the places; a message found for several keeps its best parts."""
+    best: dict[int, RecallHit] = {}
+    for hit in (hit for ranking in rankings for hit in ranking):
+        if hit.id not in best or hit.score > best[hit.id].score:
+            best[hit.id] = hit
+    return [best[at] for at in fuse_ranks([[hit.id for hit in ranking] for ranking in rankings])]
+
+
+def _ranked(
+    index: LexicalIndex, facts: MessageFacts, query: RecallQuery, clause: str, tuning: Tuning
+) -> list[RecallHit]:
+    found = _candidates(index, query, clause, tuning)
+    if not found.hits:
         return []
-    words = np.array([hit.score * (tuning.question if hit.flags & QUESTION else 1.0) for hit in hits])
-    session = _session_prior(np.array([hit.session for hit in hits]), words) * tuning.session
-    best = np.argsort(-(words + session), kind="stable")[: tuning.surroundings]
-    known = facts.of([hits[at].id for at in best])
-    scores = {hits[at].id: float(words[at]) for at in best}
-    found = []
-    for at in best:
-        fact = known.get(hits[at].id)
-        if fact is None or fact.at > query.at:
-            continue
-        parts = {
-            "words": float(words[at]),
-            "previous": tuning.previous * scores.get(fact.previous or 0, 0.0),
-            "next": tuning.next * scores.get(fact.next or 0, 0.0),
-            "session": float(session[at]),
-        }
-        found.append(RecallHit(fact.id, sum(parts.values()), parts))
-    return sorted(found, key=lambda hit: (-hit.score, -hit.id))
+    ids = list(found.hits)
+    words = _words(ids, found, tuning)
+    strength = session_strength([found.hits[at].session for at in ids], words)
+    first = words + tuning.session * np.array([strength[found.hits[at].session] for at in ids])
+    first += _day_part([found.hits[at].day for at in ids], found.days, first, tuning)
+    best = [ids[row] for row in np.argsort(-first, kind="stable")[:SURROUNDED]]
+    return _rescored(_surroundings(facts, query, best), found, strength, query, tuning)
 
 
-def _session_prior(sessions: NDArray[np.int64], words: Floats) -> Floats:
-    """For each candidate the best score in its session."""
-    _, which = np.unique(sessions, return_inverse=True)
-    best = np.zeros(which.max() + 1)
-    np.maximum.at(best, which, words)
-    return best[which]
+def _candidates(index: LexicalIndex, query: RecallQuery, clause: str, tuning: Tuning) -> Candidates:
+    scope = [query.scope]
+    tokens = _asked(clause)
+    hits = {hit.id: hit for hit in index.search(scope, tokens, CANDIDATES)}
+    own = {at: hit.score for at, hit in hits.items()}
+    weight = index.weigh(scope, tokens)
+    borrowed: dict[int, float] = {}
+    if query.previous:
+        earlier = {hit.id: hit for hit in index.search(scope, _earlier(query.previous), CANDIDATES)}
+        scores = {at: hit.score for at, hit in earlier.items()}
+        share = borrowed_share(own, scores, weight.total / weight.rarest, tuning)
+        borrowed = {at: share * score for at, score in scores.items()}
+        hits = earlier | hits
+    days = named_days(clause, local_time(query.at, query.zone).date())
+    if days:
+        hits, days = _with_days(index, scope, tokens, hits, days)
+    elif max(own.values(), default=0.0) + max(borrowed.values(), default=0.0) < FLOOR * weight.total:
+        hits = {}
+    return Candidates(hits, own, borrowed, days)
+
+
+def _asked(clause: str) -> dict[str, float]:
+    return dict(list(query_weights(clause).items())[:MOST_TOKENS])
+
+
+def _earlier(previous: Sequence[str]) -> dict[str, float]:
+    tokens: dict[str, float] = {}
+    for text, weight in zip(previous, EARLIER_WEIGHTS, strict=False):
+        for token, own in _asked(text).items():
+            tokens.setdefault(token, own * weight)
+    return tokens
+
+
+def _with_days(
+    index: LexicalIndex,
+    scope: list[str],
+    tokens: Mapping[str, float],
+    hits: Mapping[int, Hit],
+    days: Sequence[NamedDays],
+) -> tuple[dict[int, Hit], tuple[NamedDays, ...]]:
+    """Texts of the named days too, and of each day the year in which there was talk."""
+    wanted = {day for named in days for year in (named, *named.earlier) for day in range(year.first, year.last + 1)}
+    there = {hit.id: hit for hit in index.search(scope, tokens, CANDIDATES, days=wanted)}
+    talked = {hit.day for hit in there.values()}
+    chosen = tuple(
+        next((year for year in (named, *named.earlier) if any(year.first <= day <= year.last for day in talked)), named)
+        for named in days
+    )
+    return there | dict(hits), chosen
+
+
+def _words(ids: Sequence[int], found: Candidates, tuning: Tuning) -> Floats:
+    scores = np.array([found.own.get(at, 0.0) + found.borrowed.get(at, 0.0) for at in ids])
+    asks = np.array([bool(found.hits[at].flags & QUESTION) for at in ids])
+    return scores * np.where(asks, tuning.question, 1.0)
+
+
+def _day_part(days: Sequence[int], named: Sequence[NamedDays], scores: Floats, tuning: Tuning) -> Floats:
+    """The boost of each row for being of a named day, in proportion to the best score (at least 1: no word may match)."""
+    if not named:
+        return np.zeros(len(days))
+    day = np.array(days)
+    share = np.zeros(len(days))
+    for one in named:
+        weight = 1.0 if one.count == 1 else tuning.wide_days
+        share = np.maximum(share, np.where((one.first <= day) & (day <= one.last), weight, 0.0))
+    return tuning.day * max(float(scores.max()), 1.0) * share
+
+
+def _surroundings(facts: MessageFacts, query: RecallQuery, ids: Sequence[int]) -> dict[int, MessageFact]:
+    """Facts of these messages and of their neighbours, without any that is not before the message being answered."""
+    own = facts.of(ids)
+    around = {at for fact in own.values() for at in (fact.previous, fact.next) if at is not None} - own.keys()
+    known = {**own, **facts.of(sorted(around))}
+    return {at: fact for at, fact in known.items() if _is_earlier(fact, query)}
+
+
+def _is_earlier(fact: MessageFact, query: RecallQuery) -> bool:
+    return fact.at <= query.at and (query.before_id is None or fact.id < query.before_id)
+
+
+def _rescored(
+    known: Mapping[int, MessageFact],
+    found: Candidates,
+    strength: Mapping[int, float],
+    query: RecallQuery,
+    tuning: Tuning,
+) -> list[RecallHit]:
+    if not known:
+        return []
+    rows = list(known)
+    own = np.array([found.own.get(at, 0.0) for at in rows])
+    borrowed = np.array([found.borrowed.get(at, 0.0) for at in rows])
+    damp = np.array([tuning.question if known[at].question else 1.0 for at in rows])
+    parts = {"words": own * damp, "borrowed": borrowed * damp}
+    parts |= neighbour_parts(_table(known, parts["words"] + parts["borrowed"], strength), tuning)
+    total = np.sum(list(parts.values()), axis=0)
+    parts["day"] = _day_part([day_number(known[at].at, query.zone) for at in rows], found.days, total, tuning)
+    total += parts["day"]
+    hits = [
+        RecallHit(at, float(total[row]), {name: float(part[row]) for name, part in parts.items() if part[row]})
+        for row, at in enumerate(rows)
+    ]
+    return sorted(hits, key=lambda hit: (-round(hit.score, 4), -hit.id))
+
+
+def _table(known: Mapping[int, MessageFact], words: Floats, strength: Mapping[int, float]) -> Table:
+    row = {at: number for number, at in enumerate(known)}
+    nowhere = len(row)
+
+    def neighbour(fact: MessageFact, at: int | None) -> int:
+        return row[at] if at in row and known[at].session == fact.session else nowhere
+
+    facts = list(known.values())
+    return Table(
+        words=np.append(words, 0.0),
+        asks=np.array([fact.question for fact in facts] + [False], dtype=np.float64),
+        previous=np.array([neighbour(fact, fact.previous) for fact in facts] + [nowhere]),
+        next=np.array([neighbour(fact, fact.next) for fact in facts] + [nowhere]),
+        session=np.array([strength.get(fact.session, 0.0) for fact in facts] + [0.0]),
+    )

@@ -16,11 +16,15 @@ Emphasis = Literal["*", "_"]
 _SPECIAL = re.compile(
     r"[\\`*\[\]$]"  # always
     r"|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])"  # not in snake_case
-    r"|~(?=~|$)|(?<=~)~|^~|!$|^:"  # where a neighbour could make it a mark, an image or a note
+    r"|~(?=~|$)|(?<=~)~|^~|!$"  # where a neighbour could make it a mark or an image
     r"|<(?![\s=])"  # an address in angle brackets
     r"|&(?=#?[0-9A-Za-z]{1,32};)"
 )
-_LINE_START = re.compile(r"\A(?:(#(?=#{0,5}(?:\s|$))|[-+](?![0-9A-Za-z])|[=>:|])|(\d{1,9})([.)])(?=\s|$))")
+_LINE_START = re.compile(
+    r"\A(?:(?P<sign>#(?=#{0,5}(?:\s|$))|[-+](?![0-9A-Za-z])|[=>:|])"
+    r"|\d{1,9}(?=[.)](?:\s|$))"  # a backslash goes before what follows
+    r"|\[\^[^\s\[\]]{1,64}\](?=:))"
+)
 _ENTITY = re.compile(r"&(?=#?[0-9A-Za-z]{1,32};)")
 _PLAIN_ADDRESS = re.compile(r"[^\s<>()\\\x00-\x1f\x7f]+")
 _AUTOLINK = re.compile(r"https?://[^\s<>\x00-\x1f\x7f]*")
@@ -149,5 +153,4 @@ def _guard_start(line: str) -> str:
 
 
 def _escape_start(found: re.Match[str]) -> str:
-    sign, number, dot = found.groups()
-    return f"\\{sign}" if sign else f"{number}\\{dot}"
+    return f"\\{found['sign']}" if found["sign"] else f"{found.group()}\\"

@@ -49,7 +49,7 @@ def code_html(text: str, language: str) -> str:
     except ClassNotFound:
         return html.escape(text)
     spans: str = highlight(text, lexer, HtmlFormatter(nowrap=True))
-    return spans
+    return spans if text.endswith("\n") else spans.removesuffix("\n")
 
 
 def formula_html(tex: str, *, block: bool) -> str:

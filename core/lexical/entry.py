@@ -55,6 +55,11 @@ class Hit(NamedTuple):
     flags: int
 
 
+class Weight(NamedTuple):
+    total: float
+    rarest: float
+
+
 def scoped(scope: str, token: str) -> str:
     """
     >>> scoped("12", "tea")

@@ -14,7 +14,7 @@ from tantivy import IndexWriter
 
 from .bm25 import idf
 from .committed import Snapshot, delete_entry, open_directory, open_writer, told_as_lexical, write_entry
-from .entry import Entry, Hit, LexicalError, check_entry, check_scope, day_term, scope_term, scoped
+from .entry import Entry, Hit, LexicalError, Weight, check_entry, check_scope, day_term, scope_term, scoped
 from .tail import Tail
 
 
@@ -119,6 +119,13 @@ class LexicalIndex:
             found.extend(hit for hit in committed if hit.id not in hidden)
         return sorted(found, key=_best_first)[:limit]
 
+    def weigh(self, scopes: Sequence[str], tokens: Mapping[str, float]) -> Weight:
+        """How much these tokens could score in all, and how much a word does that a single text holds."""
+        with self._state, told_as_lexical(self._path, "searching"):
+            weights = self._weights(scopes, tokens)
+            texts = sum(self._holding(scope_term(scope)) for scope in scopes)
+        return Weight(sum(weight for weight, _ in weights.values()), idf(max(texts, 1), 1))
+
     def close(self) -> None:
         """Leaves without a commit: what is not committed is fed again after the next start."""
         with self._committing:
@@ -143,6 +150,9 @@ class LexicalIndex:
             waiting = (*self._gone, *self._tail.entries)
             self._hidden = {entry_id for entry_id in waiting if self._snapshot.change_of(entry_id) is not None}
 
+    def _holding(self, term: str) -> int:
+        return self._snapshot.holding(term) + self._tail.holding(term)
+
     def _average(self) -> float:
         """Tokens of a text on average, the tail included: what tantivy will reckon with after the next commit."""
         texts = self._snapshot.texts + len(self._tail.entries)
@@ -152,7 +162,7 @@ class LexicalIndex:
         """For each term: weight times idf inside its scope, and how many committed texts hold it."""
         weights = {}
         for scope in scopes:
-            texts = self._snapshot.holding(scope_term(scope)) + self._tail.holding(scope_term(scope))
+            texts = self._holding(scope_term(scope))
             for token, weight in tokens.items():
                 term = scoped(scope, token)
                 holding = self._snapshot.holding(term)

@@ -20,6 +20,8 @@ _CUT_SHORT = frozenset({"length", "max_tokens", "insufficient_system_resource"})
 _FILTERED = frozenset({"content_filter", "refusal"})
 _MOST_TOKENS = 10**12
 
+EVIDENCE_CHARS = 64 * 1024
+
 
 class Unreadable(Exception):
     """The body is no completion: not JSON, or JSON of another shape."""
@@ -97,8 +99,8 @@ class Reply:
 
     @property
     def evidence(self) -> str:
-        """Whatever came, readable or not."""
-        return self.text or self._body.decode("utf-8", "replace")
+        """The beginning of whatever came, readable or not."""
+        return (self.text or self._body.decode("utf-8", "replace"))[:EVIDENCE_CHARS]
 
     @property
     def finish(self) -> Finish:

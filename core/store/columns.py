@@ -4,8 +4,13 @@ STRICT refuses SQLAlchemy's Boolean, String(n), JSON, DateTime, Float, Numeric a
 a CHECK, a moment is `…_at_ms`, money is `…_micros`, JSON is `Text`.
 """
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Integer, LargeBinary, MetaData, Table, Text
+from typing import Any, TypeAlias
+
+from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Integer, LargeBinary, MetaData, Row, Table, Text
 from sqlalchemy.schema import SchemaItem
+
+AnyRow: TypeAlias = Row[*tuple[Any, ...]]
+"""A row before it becomes one of our dataclasses; the columns of a text statement have no types."""
 
 Int64 = BigInteger().with_variant(Integer(), "sqlite")
 Blob = LargeBinary()
@@ -63,8 +68,8 @@ def number(name: str, *, null: bool = False, default: int | None = None) -> Colu
 
 
 def flag(name: str) -> Column[int]:
-    """0 or 1; the table adds `zero_or_one(name)` where the difference matters."""
-    return Column(name, Int64, nullable=False, server_default="0")
+    """0 or 1, and the database refuses anything else."""
+    return Column(name, Int64, CheckConstraint(f"{name} IN (0, 1)", name=name), nullable=False, server_default="0")
 
 
 def one_of(column: str, *values: str) -> CheckConstraint:

@@ -9,12 +9,17 @@ from urllib.parse import quote
 
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.engine.url import make_url
+from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from core.errors import SettingsError, StoreError
 
 BUSY_TIMEOUT_S = 5.0
 JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024
+
+SQLITE = "sqlite:///"
+POSTGRESQL = "postgresql+psycopg://"
 
 _EVERYWHERE = (
     "PRAGMA synchronous=FULL",
@@ -25,39 +30,75 @@ _EVERYWHERE = (
     "PRAGMA cell_size_check=ON",
 )
 # Only the writer checkpoints: two connections doing it at once may corrupt SQLite before 3.51.3.
-_READER = ("PRAGMA query_only=ON", "PRAGMA wal_autocheckpoint=0")
+READING = ("PRAGMA query_only=ON", "PRAGMA wal_autocheckpoint=0")
+
+# A server that vanished without a word must not hold the writer for the kernel's two hours.
+_POSTGRES_PATIENCE = {"connect_timeout": 5, "tcp_user_timeout": 15_000}
 
 
 def sqlite_url(path: Path) -> str:
-    return f"sqlite:///{path}"
+    return f"{SQLITE}{path}"
 
 
 def sqlite_path(url: str) -> Path:
-    return Path(url.removeprefix("sqlite:///"))
+    return Path(url.removeprefix(SQLITE))
 
 
 def is_sqlite(url: str) -> bool:
-    return url.startswith("sqlite:///")
+    """Whether `url` is the embedded store's.
 
-
-def open_engine(url: str, *, read_only: bool = False) -> Engine:
-    if is_sqlite(url):
-        return _sqlite_engine(sqlite_path(url), read_only=read_only)
-    if url.startswith("postgresql+psycopg://"):
-        return _postgres_engine(url)
+    Errors: SettingsError for an address that no store can have.
+    """
+    if url.startswith(POSTGRESQL):
+        return False
+    if url.startswith(SQLITE) and url.removeprefix(SQLITE) not in ("", ":memory:"):
+        return True
     raise SettingsError(
-        f"the database address {url.partition(':')[0]!r}… is of an unknown kind: use sqlite:///PATH or "
-        "postgresql+psycopg://USER@HOST/NAME, or leave db_url out"
+        f"the database address {without_password(url)!r} is none that a store can have: use {SQLITE}PATH or "
+        f"{POSTGRESQL}USER@HOST/NAME, or leave db_url out"
     )
 
 
+def without_password(url: str) -> str:
+    """The address as it may be shown and logged.
+
+    >>> without_password("postgresql+psycopg://ann:secret@db/pen")
+    'postgresql+psycopg://ann:***@db/pen'
+    >>> without_password("postgresql+psycopg://ann:secret@db:no-port/pen")
+    'postgresql+psycopg://…'
+    """
+    if url.startswith("sqlite:"):
+        return url
+    try:
+        return make_url(url).render_as_string(hide_password=True)
+    except (ArgumentError, ValueError):
+        return url.partition(":")[0] + "://…"
+
+
+def open_engine(url: str, *, read_only: bool = False) -> Engine:
+    """An engine for the store at `url`; nothing is connected yet.
+
+    Errors: SettingsError for a bad address or a missing driver. Connecting raises StoreError where the disk cannot keep
+    our promises.
+    """
+    if is_sqlite(url):
+        return _sqlite_engine(sqlite_path(url), read_only=read_only)
+    return _postgres_engine(url)
+
+
+def file_uri(path: Path, *, read_only: bool) -> str:
+    """SQLite's own form of a file's address."""
+    return f"file:{quote(str(path))}" + ("?mode=ro" if read_only else "")
+
+
 def _sqlite_engine(path: Path, *, read_only: bool) -> Engine:
-    mode = "&mode=ro" if read_only else ""
+    separator = "&" if read_only else "?"
     engine = create_engine(
-        f"sqlite:///file:{quote(str(path))}?uri=true{mode}",
+        f"sqlite:///{file_uri(path, read_only=read_only)}{separator}uri=true",
         isolation_level="AUTOCOMMIT",
         pool_size=2,
         max_overflow=0,
+        hide_parameters=True,  # an error is logged, and what was said must not be
         connect_args={"check_same_thread": False, "timeout": BUSY_TIMEOUT_S, "cached_statements": 512},
     )
 
@@ -74,7 +115,7 @@ def prepare_sqlite(driver: sqlite3.Connection, path: Path, *, read_only: bool) -
         raise StoreError(
             f"{path} lies on a disk without shared memory for a write-ahead log: move data_dir to a local disk"
         )
-    for pragma in (*_EVERYWHERE, *(_READER if read_only else ())):
+    for pragma in (*_EVERYWHERE, *(READING if read_only else ())):
         driver.execute(pragma)
     if driver.execute("PRAGMA synchronous").fetchone() != (2,):
         raise StoreError(
@@ -84,6 +125,20 @@ def prepare_sqlite(driver: sqlite3.Connection, path: Path, *, read_only: bool) -
 
 def _postgres_engine(url: str) -> Engine:
     try:
-        return create_engine(url, isolation_level="AUTOCOMMIT", pool_size=3, max_overflow=0, pool_pre_ping=False)
+        address = make_url(url)
+        patience = {name: value for name, value in _POSTGRES_PATIENCE.items() if name not in address.query}
+        return create_engine(
+            address,
+            isolation_level="AUTOCOMMIT",
+            pool_size=3,
+            max_overflow=0,
+            hide_parameters=True,
+            connect_args=patience,
+        )
+    except (ArgumentError, ValueError) as wrong:
+        raise SettingsError(
+            f"the database address {without_password(url)!r} cannot be read: it has the form "
+            f"{POSTGRESQL}USER@HOST:PORT/NAME, with a number as port and special characters written as %XX"
+        ) from wrong
     except ModuleNotFoundError as missing:
         raise SettingsError("PostgreSQL needs an extra package: pip install 'penfriend[postgres]'") from missing

@@ -12,8 +12,11 @@ from core.errors import StoreLocked
 
 
 class WriterLock:
+    """Taken while it exists. Errors: StoreLocked; OSError where the file cannot be made."""
+
     def __init__(self, store: Path) -> None:
-        self.path = store.with_name(store.name + ".lock")
+        real = store.resolve()  # two names of one file must meet at one lock
+        self.path = real.with_name(real.name + ".lock")
         self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)

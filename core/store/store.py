@@ -1,19 +1,21 @@
 """The store a program opens once and hands to its parts."""
 
 import asyncio
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar, TypeVarTuple
+from typing import Self, TypeVar, TypeVarTuple
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection
 
-from core.errors import StoreBroken, StoreClosed
+from core.errors import StoreBroken, StoreClosed, StoreError
 
 from .engine import is_sqlite, open_engine, sqlite_path
 from .lock import WriterLock
 from .migrate import Schema, migrate
+from .reading import Reader
 from .writer import GROUP, Writer
 
 Args = TypeVarTuple("Args")
@@ -33,10 +35,11 @@ class Store:
         self.url = url
         self._lock = lock
         self._inline = inline
-        self._writing: Engine = open_engine(url)
-        self._reading: Engine = open_engine(url, read_only=True)
+        self._writing = open_engine(url)
         self._writer = Writer(self._writing, group=group, inline=inline)
-        self._readers = ThreadPoolExecutor(READERS, "store-read")
+        self._reader = Reader(open_engine(url, read_only=True), on_damage=self._writer.close_for)
+        self._threads = ThreadPoolExecutor(READERS, "store-read")
+        self._leaving = threading.Lock()
         self._closed = False
 
     @property
@@ -49,39 +52,45 @@ class Store:
 
         Cancelling the caller drops the answer, not the transaction: it runs to its end.
         """
+        self._check_open()
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._writer.submit(fn, args, answer)
         return await answer
 
     async def read(self, fn: Callable[[Connection, *Args], T], *args: *Args) -> T:
         """Runs `fn(conn, *args)` on one snapshot that refuses writes. Keep it short: a long one pins the log."""
-        if self._closed:
-            raise StoreClosed("the store is closed: the program is stopping")
+        self._check_open()
         if self._inline:
-            return self.read_now(fn, *args)
-        return await asyncio.get_running_loop().run_in_executor(self._readers, lambda: self.read_now(fn, *args))
+            return self._reader.read(fn, *args)
+        try:
+            answer = asyncio.get_running_loop().run_in_executor(self._threads, lambda: self._reader.read(fn, *args))
+        except RuntimeError as leaving:  # closed by another thread since the check
+            raise _closed() from leaving
+        return await answer
 
     def read_now(self, fn: Callable[[Connection, *Args], T], *args: *Args) -> T:
         """The same read in the caller's thread, for threads of our own and for commands without a loop."""
-        with self._reading.connect() as conn:
-            driver: Any = conn.connection.driver_connection
-            begin = "BEGIN" if is_sqlite(self.url) else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-            driver.execute(begin)
-            try:
-                return fn(conn, *args)
-            finally:
-                driver.execute("ROLLBACK")
+        self._check_open()
+        return self._reader.read(fn, *args)
 
     def close(self) -> None:
+        """Refuses what comes, finishes what waits. A second caller waits for the first one's end."""
+        with self._leaving:
+            if self._closed:
+                return
+            self._closed = True
+            try:
+                self._threads.shutdown()
+                self._reader.close()
+                self._writer.close()  # after the readers: the last connection of all empties the log into the file
+                self._writing.dispose()
+            finally:
+                if self._lock:
+                    self._lock.release()
+
+    def _check_open(self) -> None:
         if self._closed:
-            return
-        self._closed = True
-        self._writer.close()
-        self._readers.shutdown()
-        self._writing.dispose()
-        self._reading.dispose()
-        if self._lock:
-            self._lock.release()
+            raise _closed()
 
     async def __aenter__(self) -> Self:
         return self
@@ -102,18 +111,17 @@ class Store:
 
 
 def open_store(url: str, schema: Schema, *, group: int = GROUP, inline: bool = False) -> Store:
-    """Locks, migrates and opens the store at `url`.
+    """Locks, checks, migrates and opens the store at `url`.
 
-    Errors: StoreLocked (names the pid), StoreTooNew, StoreBroken for a damaged file, SettingsError for a bad address.
+    Errors: StoreLocked (names the pid), StoreTooNew, StoreBroken for a damaged file, StoreUnavailable when no server
+    answers, SettingsError for a bad address, StoreError for a place where no file can be made.
     """
     if not is_sqlite(url):
         migrate(url, schema)
         return Store(url, None, group=group, inline=inline)
     path = sqlite_path(url)
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    lock = WriterLock(path)
+    lock = _locked(path)
     try:
-        _private(path)
         migrate(url, schema)
         return Store(url, lock, group=group, inline=inline)
     except BaseException:
@@ -121,7 +129,25 @@ def open_store(url: str, schema: Schema, *, group: int = GROUP, inline: bool = F
         raise
 
 
-def _private(path: Path) -> None:
-    """Private talk: only the owner's account may read the file."""
-    path.touch(mode=0o600, exist_ok=True)
-    path.chmod(0o600)
+def _locked(path: Path) -> WriterLock:
+    """Private talk: only the owner's account may read the file. SQLite gives its log the same rights."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = WriterLock(path)
+    except OSError as error:
+        raise _no_place(path, error) from error
+    try:
+        path.touch(mode=0o600, exist_ok=True)
+        path.chmod(0o600)
+    except OSError as error:
+        lock.release()
+        raise _no_place(path, error) from error
+    return lock
+
+
+def _no_place(path: Path, error: OSError) -> StoreError:
+    return StoreError(f"the store {path} cannot be opened ({error.strerror}): correct data_dir or its rights")
+
+
+def _closed() -> StoreClosed:
+    return StoreClosed("the store is closed: the program is stopping")

@@ -43,6 +43,10 @@ class Step:
     pieces: int = 3
     charged: bool | None = None
 
+    def __post_init__(self) -> None:
+        if self.do not in DOES:
+            raise ValueError(f"no step does {self.do!r}: choose one of {', '.join(DOES)}")
+
     @property
     def costs(self) -> bool:
         return self.charged if self.charged is not None else not (self.do == "status" and self.status < 500)
@@ -280,6 +284,11 @@ async def _raw(wire: Wire, step: Step, request: Request) -> None:
     await wire.send(step.body)
 
 
+async def _raw_then_hang(wire: Wire, step: Step, request: Request) -> None:
+    await _raw(wire, step, request)
+    await asyncio.Event().wait()
+
+
 async def _flood(wire: Wire, step: Step, request: Request) -> None:
     await wire.send_head(200, "text/event-stream" if request.streamed else "application/json", step.headers)
     while True:
@@ -305,6 +314,7 @@ DOES: dict[str, Callable[[Wire, Step, Request], Awaitable[None]]] = {
     "stop_inside": _stop_inside,
     "keep_alive": _keep_alive,
     "raw": _raw,
+    "raw_then_hang": _raw_then_hang,
     "flood": _flood,
     "drip": _drip,
 }

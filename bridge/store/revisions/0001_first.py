@@ -43,6 +43,14 @@ def upgrade() -> None:
         sa.Column("role", sa.Text(), nullable=False),
         sa.Column("private_since_ms", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.Column("paused", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), server_default="0", nullable=False),
+        sa.Column("reply_token", sa.Text(), nullable=True),
+        sa.Column("inbound_at_ms", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column(
+            "sent_since_inbound",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            server_default="0",
+            nullable=False,
+        ),
         sa.Column("opened_at_ms", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.CheckConstraint("role IN ('owner', 'guest')", name=op.f("ck_conversations_role")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_conversations")),
@@ -137,6 +145,8 @@ def upgrade() -> None:
         sa.Column(
             "used_calls", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), server_default="0", nullable=False
         ),
+        sa.Column("tokens", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), server_default="0", nullable=False),
+        sa.Column("frozen", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), server_default="0", nullable=False),
         sa.Column("expires_at_ms", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("state", sa.Text(), nullable=False),
         sa.Column("updated_at_ms", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
@@ -271,6 +281,9 @@ def upgrade() -> None:
         sa.Column(
             "asked_again", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), server_default="0", nullable=False
         ),
+        sa.Column(
+            "incomplete", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), server_default="0", nullable=False
+        ),
         sa.Column("dispatched_at_ms", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("ended_at_ms", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.CheckConstraint("state IN ('dispatched', 'settled', 'released', 'unknown')", name=op.f("ck_attempts_state")),
@@ -305,6 +318,7 @@ def upgrade() -> None:
         sa.Column("trace", sa.Text(), nullable=False),
         sa.Column("conversation_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("turn_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("event_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.Column("kind", sa.Text(), nullable=False),
         sa.Column("text", sa.Text(), nullable=False),
         sa.Column("model", sa.Text(), nullable=True),
@@ -312,6 +326,7 @@ def upgrade() -> None:
         sa.Column("created_at_ms", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.CheckConstraint("kind IN ('reply', 'notice', 'command')", name=op.f("ck_replies_kind")),
         sa.ForeignKeyConstraint(["conversation_id"], ["conversations.id"], name=op.f("fk_replies_conversation_id")),
+        sa.ForeignKeyConstraint(["event_id"], ["events.id"], name=op.f("fk_replies_event_id")),
         sa.ForeignKeyConstraint(["turn_id"], ["turns.id"], name=op.f("fk_replies_turn_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_replies")),
         sa.UniqueConstraint("trace", name=op.f("uq_replies_trace")),
@@ -333,6 +348,8 @@ def upgrade() -> None:
         sa.Column("attempt_id", sa.Text(), nullable=False),
         sa.Column("kind", sa.Text(), nullable=False),
         sa.Column("amount_micros", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("held_micros", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("spent_micros", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("at_ms", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.CheckConstraint(
             "kind IN ('reserve', 'settle', 'release', 'unknown', 'overrun', 'adjust')",
@@ -342,7 +359,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["lease_id"], ["leases.id"], name=op.f("fk_lease_entries_lease_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_lease_entries")),
         sa.UniqueConstraint("attempt_id", "kind", name=op.f("uq_lease_entries_attempt_id_kind")),
-        comment="An immutable line of the ledger inside a lease; held and spent are their sum.",
+        comment="An immutable line of the ledger inside a lease: what the event names, and what it changes in held and spent.",
         sqlite_strict=True,
     )
     op.create_table(

@@ -1,6 +1,7 @@
-"""Alembic calls this file. The caller of `core.store.migrate` has opened the connection and begun the transaction."""
+"""Alembic runs this file. The caller of `core.store.migrate` has opened the connection and begun the transaction."""
 
 from alembic import context
 
-context.configure(connection=context.config.attributes["connection"], transactional_ddl=False)
-context.run_migrations()
+if hasattr(context, "config"):  # only while Alembic runs it; importing it does nothing
+    context.configure(connection=context.config.attributes["connection"], transactional_ddl=False)
+    context.run_migrations()

@@ -1,0 +1,15 @@
+"""Which channels there are. A new one is a file beside this one, a line here, a fake and the contract tests."""
+
+from core.clock import Clock
+from core.settings import Settings
+
+from .console import ConsoleChannel
+from .contract import Channel
+
+
+def open_channels(settings: Settings, clock: Clock) -> list[Channel]:
+    """The enabled ones, in a fixed order. Opening a channel sends nothing yet."""
+    channels: list[Channel] = []
+    if settings.channels.console.enabled:
+        channels.append(ConsoleChannel(clock))
+    return channels
