@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from core.model.provider import open_model
-from core.model.roles import model_for
+from core.model.roles import model_of
 
 from .assets import Assets
 from .ledger.readers import ReaderBudget
@@ -37,7 +37,7 @@ class PublicSide:
 def build_public_side(parts: Parts) -> PublicSide:
     settings, assets, reader = parts.settings, Assets(), PublicReader(parts.store)
     budget = ReaderBudget(parts.store, settings, parts.clock, parts.random_bytes)
-    config = model_for(settings, "reader")
+    config = model_of(settings, "reader")
     config = replace(config, max_output_tokens=min(config.max_output_tokens, budget.output_tokens))
     knowledge = Knowledge(reader, settings.data_dir / "index" / "site")
     model = ReaderModel(settings, config, open_model(config, clock=parts.clock), budget, parts.clock)
