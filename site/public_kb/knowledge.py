@@ -81,10 +81,10 @@ class Knowledge:
             near = self._rank(asked, page)[:LOOKED_AT]
             return above_floor([replace(one, covered=self._covered(one, asked)) for one in near], page)
 
-    def search(self, words: str, limit: int) -> list[Found]:
+    def search(self, words: str, limit: int, earlier: tuple[str, ...] = ()) -> list[Found]:
         """Articles that hold the words, best first. Somebody who searches sees weak matches too."""
         with self._lock:
-            return self._rank(query_weights(words), None)[:limit]
+            return self._rank(with_earlier(query_weights(words), earlier), None)[:limit]
 
     def _rank(self, asked: Mapping[str, float], page: int | None) -> list[Found]:
         return group_by_article(self._index.search([SCOPE], asked, CANDIDATES), page)

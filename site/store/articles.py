@@ -80,6 +80,12 @@ def all_drafts(conn: Connection) -> list[Draft]:
     return [_draft(row) for row in rows]
 
 
+def earlier_writings(conn: Connection, article_id: int) -> list[Writing]:
+    """Every version there was, newest first."""
+    query = select(revisions).where(revisions.c.article_id == article_id).order_by(revisions.c.version.desc())
+    return [_writing(row) for row in conn.execute(query).mappings()]
+
+
 def add_article(
     conn: Connection, slug: str, kind: Kind, language: Language, writing: Writing, now: Instant
 ) -> Draft:
@@ -150,5 +156,8 @@ def _columns(writing: Writing) -> dict[str, str]:
 
 def _draft(row: RowMapping) -> Draft:
     article = Article(row["id"], row["kind"], Slug(row["slug"]), row["language"], row["visibility"])
-    writing = Writing(row["title"], row["summary"], tuple(json.loads(row["tags"])), row["dated"], row["document"])
-    return Draft(article, row["version"], writing, row["updated_at_ms"])
+    return Draft(article, row["version"], _writing(row), row["updated_at_ms"])
+
+
+def _writing(row: RowMapping) -> Writing:
+    return Writing(row["title"], row["summary"], tuple(json.loads(row["tags"])), row["dated"], row["document"])
