@@ -330,6 +330,7 @@ class Gateway:
         while not self.stopping.is_set():
             try:
                 await self._until_stopping(carry_out_next(self.instructing))
+                self.problems.pop("instructions", None)
                 self.sync_bell.ring()
                 for bell in self.deliver_bells.values():
                     bell.ring()

@@ -26,7 +26,7 @@ HANDLERS = [
 
 def owner_routers(parts: Parts, assets: Assets) -> list[Router]:
     desk = DeskPages(parts.settings, assets)
-    common = {"desk": Provide(partial(_same, desk), sync_to_thread=False)}
+    common = {"desk": Provide(lambda: desk, sync_to_thread=False)}
     refusals = {BadInput: partial(_refused, desk), HTTPException: partial(_refused, desk)}
     inside = Router(
         "/owner",
@@ -37,10 +37,6 @@ def owner_routers(parts: Parts, assets: Assets) -> list[Router]:
     )
     outside = owner_sign_in.sign_in_router(parts)
     return [Router("/", route_handlers=[inside, outside], dependencies=common, exception_handlers=refusals)]
-
-
-def _same(desk: DeskPages) -> DeskPages:
-    return desk
 
 
 def _refused(desk: DeskPages, request: AnyRequest, error: Exception) -> Response[str]:
