@@ -61,7 +61,7 @@ def neighbour_parts(table: Table, tuning: Tuning) -> dict[str, Floats]:
 
 
 def session_strength(sessions: Sequence[int], words: Floats) -> dict[int, float]:
-    """For each session the root of the sum of squares of its scores: many good turns beat one, and many poor ones do not.
+    """For each session the root of the sum of squares of its scores: several good turns beat one, many poor do not.
 
     >>> session_strength([7, 7, 9], np.array([3.0, 4.0, 2.0]))
     {7: 5.0, 9: 2.0}
