@@ -112,16 +112,18 @@ def print_set(name: str, chats: Sequence[Chat], folder: Path) -> None:
 
 
 def grown(chats: Sequence[Chat], size: int) -> Chat:
-    """A chat of `size` messages, each made of halves of two real ones, of the same kinds and times as the sets'."""
-    chance, source = random.Random(7), [(chat, at) for chat in chats for at in chat.texts]
-    made = Chat("grown", chats[0].zone)
-    moment = 1_500_000_000_000
+    """A chat of `size` messages, each made of halves of two real sentences of one language, four in five Chinese."""
+    chance, made, moment = random.Random(7), Chat("grown", chats[0].zone), 1_500_000_000_000
+    texts = [text for chat in chats for text in chat.texts.values()]
+    sentences = [part for text in texts for part in re.split(r"(?<=[。！？.!?])\s*", text) if len(part) > 6]
+    chinese = [sentence for sentence in sentences if re.search(r"[\u3400-\u9fff]", sentence)]
+    english = [sentence for sentence in sentences if not re.search(r"[\u3400-\u9fff]", sentence)]
     for _ in range(size):
-        (chat, one), (_, other) = chance.choice(source), chance.choice(source)
-        first, second = chat.texts[one], chats[0].texts.get(other, chat.texts[one])
+        pool = chinese if chinese and chance.random() < 0.8 else english or chinese
+        first, second = chance.choice(pool), chance.choice(pool)
         moment += 60_000 if chance.random() > 0.04 else 20 * 3_600_000
         made.say("", first[: len(first) // 2] + second[len(second) // 2 :], moment, person=True)
-    made.probes = [probe for chat in chats for probe in chat.probes][::5]
+    made.probes = chance.sample([probe for chat in chats for probe in chat.probes if not probe.previous], 300)
     return made
 
 
@@ -157,7 +159,7 @@ def main() -> None:
         for name, chats in sets.items():
             print_set(name, chats, Path(folder))
         for size in sizes(arguments.sizes):
-            print_size(next(iter(sets.values())), size, Path(folder))
+            print_size([chat for chats in sets.values() for chat in chats], size, Path(folder))
 
 
 if __name__ == "__main__":

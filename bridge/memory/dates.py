@@ -40,6 +40,8 @@ def named_days(text: str, today: date) -> tuple[NamedDays, ...]:
     """
     found: list[NamedDays] = []
     rest = normalise(text)
+    if not _HINT.search(rest):
+        return ()
     for pattern, resolve in _RULES:
         for match in pattern.finditer(rest):
             days = _resolved(resolve, match, today)
@@ -213,6 +215,11 @@ _ENGLISH: tuple[tuple[str, Resolve], ...] = (
     (r"\blast week\b", _week(1)),
     (r"\bthis week\b", _week(0)),
     (r"\blast month\b", _last_month),
+)
+
+# One quick look before thirty rules: every rule needs one of these.
+_HINT = re.compile(
+    r"[\d月日号天周]|昨|今|星期|礼拜|day|night|week|month|this|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 )
 
 _RULES = tuple((re.compile(pattern), resolve) for pattern, resolve in (*_CHINESE, *_ENGLISH))

@@ -119,7 +119,7 @@ class LexicalIndex:
             found = self._found(weights, limit + 1, must)
             if len(found) > limit and _rank(found[0]) == _rank(found[limit]):
                 return self._found(weights, max(limit, _MOST_TIED), must)[:limit]
-        return [hit for hit in found[:limit] if len(found) <= limit or _rank(hit) != _rank(found[limit])]
+        return _cut(found, limit)
 
     def _found(self, weights: Mapping[str, tuple[float, int]], limit: int, must: Collection[str]) -> list[Hit]:
         found = self._tail.search({term: weight for term, (weight, _) in weights.items()}, self._average(), must)
@@ -212,6 +212,16 @@ def _remove_leftovers(path: Path) -> None:
 
 def _beside(path: Path, name: str) -> Path:
     return path.with_name(f"{path.name}.{name}")
+
+
+def _cut(found: list[Hit], limit: int) -> list[Hit]:
+    """The first `limit` hits without those that tie with the first one beyond."""
+    if len(found) <= limit:
+        return found
+    end = limit
+    while end and _rank(found[end - 1]) == _rank(found[limit]):
+        end -= 1
+    return found[:end]
 
 
 def _rank(hit: Hit) -> float:
