@@ -21,13 +21,14 @@ from .language import language_in_path
 from .pages import FIRST_SCRIPT, script_hash
 from .parts import Parts
 from .public_side import build_public_side
-from .routes import article, ask, errors, health, public, search, static
+from .routes import article, ask, errors, feeds, health, public, search, static
 from .store.schema import SCHEMA
 
 HANDLERS: list[ControllerRouterHandler] = [
     *health.HANDLERS,
     *static.HANDLERS,
     *public.HANDLERS,
+    *feeds.HANDLERS,
     *search.HANDLERS,
     *ask.HANDLERS,
     *article.HANDLERS,
