@@ -53,8 +53,11 @@ class Pages:
     def page(
         self, request: WebRequest, template: str, *, status: int = 200, **context: Any
     ) -> Response[bytes]:
+        """A page that may be kept and asked about again; an answer to a POST is for whoever asked."""
         body = self.render(template, View.of(request, self.house), **context).encode()
-        return conditional(request, body, HTML, status=status)
+        if request.method == "POST" or status != 200:
+            return Response(body, status_code=status, headers={"Cache-Control": "no-store"}, media_type=HTML)
+        return conditional(request, body, HTML)
 
     def render(self, template: str, view: View, **context: Any) -> str:
         return self._env.get_template(template).render(**self._frame(view), **context)
