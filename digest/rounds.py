@@ -54,7 +54,7 @@ async def run_due(worker: Worker) -> bool:
         if worker.stopping.is_set():
             break
         if decide_due(slot, now, worker.schedule.missed) == "tell":
-            continue  # Whether it ran in its time only the site knows, which tells the owner of those that did not.
+            continue  # Whether it ran in its time only the site knows.
         try:
             done = await run_batches(worker, slot=slot_key(slot))
         except ControlError as problem:
