@@ -17,7 +17,7 @@ from typing import TypeVar
 import structlog
 
 from core.clock import Clock
-from core.control.client import ControlClient
+from core.control.client import LONG_POLL_S, ControlClient
 from core.control.messages import PairingClaim
 from core.errors import ControlError, PenfriendError, StoreBroken
 from core.ids import Account, TurnId
@@ -327,10 +327,12 @@ class Gateway:
         return 0.0 if more else IDLE_S
 
     async def _follow_instructions(self) -> None:
+        wait_s = 0  # the first answer comes at once and shows that the site is there
         while not self.stopping.is_set():
             try:
-                await self._until_stopping(carry_out_next(self.instructing))
+                await self._until_stopping(carry_out_next(self.instructing, wait_s))
                 self.problems.pop("instructions", None)
+                wait_s = LONG_POLL_S
                 self.sync_bell.ring()
                 for bell in self.deliver_bells.values():
                     bell.ring()
@@ -338,7 +340,8 @@ class Gateway:
                 return
             except PenfriendError as problem:
                 self._note("instructions", problem)
-                await self._pause(RETRY_S * 2)
+                wait_s = 0
+                await self._pause(RETRY_S)
 
     async def _pause(self, seconds: float) -> None:
         try:
