@@ -80,7 +80,14 @@ def markdown_files(folder: Path) -> list[Path]:
 
 
 async def _import_file(
-    store: Store, data_dir: Path, path: Path, root: Path, name: str, slugs: dict[str, str], report: Imported, clock: Clock
+    store: Store,
+    data_dir: Path,
+    path: Path,
+    root: Path,
+    name: str,
+    slugs: dict[str, str],
+    report: Imported,
+    clock: Clock,
 ) -> None:
     file = await asyncio.to_thread(_read, path, name)
     other = slugs.setdefault(file.meta.slug, name)
@@ -148,7 +155,10 @@ def _moved_on_from(conn: Connection, existing: Draft, file: ArticleFile) -> bool
 def _said(writing: Writing) -> tuple[object, ...]:
     """What a writing says, ids and addresses of pictures apart: these are ours and not the author's."""
     blocks = without_ids(load_document(writing.document).blocks)
-    plain = tuple(block.model_copy(update={"src": "", "width": None, "height": None}) if block.type == "media" else block for block in blocks)
+    plain = tuple(
+        block.model_copy(update={"src": "", "width": None, "height": None}) if block.type == "media" else block
+        for block in blocks
+    )
     return writing.title, writing.summary, writing.tags, writing.dated, plain
 
 
