@@ -68,7 +68,7 @@ _SEARCH = (
     select(sources)
     .where(
         sources.c.forgotten_at_ms.is_(None),
-        or_(bindparam("all_of_it") == 1, sources.c.text.contains(bindparam("words"), autoescape=True)),
+        sources.c.text.like(bindparam("pattern"), escape="\\"),
         sources.c.said_at_ms < bindparam("before"),
     )
     .order_by(sources.c.said_at_ms.desc(), sources.c.id.desc())
@@ -138,7 +138,7 @@ def mark_processed(conn: Connection, claim: str, now: Instant | None) -> None:
 
 def search(conn: Connection, words: str, before: Instant, limit: int) -> tuple[Source, ...]:
     """Newest first, what holds `words` as they stand; everything for an empty string."""
-    values = {"words": words, "all_of_it": int(not words), "before": before, "limit": limit}
+    values = {"pattern": _holding(words), "before": before, "limit": limit}
     return tuple(_source(row) for row in conn.execute(_SEARCH, values))
 
 
@@ -157,3 +157,9 @@ def _source(row: Row[tuple[object, ...]]) -> Source:
         None if row.forgotten_at_ms is None else Instant(row.forgotten_at_ms),
         None if row.processed_at_ms is None else Instant(row.processed_at_ms),
     )
+
+
+def _holding(words: str) -> str:
+    """The LIKE pattern of texts that hold these words as they stand; every text when there are none."""
+    escaped = words.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return f"%{escaped}%"
