@@ -12,9 +12,7 @@ ASK_AGAIN = "public, max-age=0, must-revalidate"
 FOR_EVER = "public, max-age=31536000, immutable"
 
 
-def conditional(
-    request: WebRequest, body: bytes, media_type: str, *, caching: str = ASK_AGAIN
-) -> Response[bytes]:
+def conditional(request: WebRequest, body: bytes, media_type: str, *, caching: str = ASK_AGAIN) -> Response[bytes]:
     etag = f'"{hashlib.sha256(body).hexdigest()[:20]}"'
     headers = {"ETag": etag, "Cache-Control": caching}
     if etag in _known(request.headers.get("if-none-match", "")):

@@ -50,9 +50,7 @@ class Pages:
         self.house: Language = settings.persona.language
         self._env = new_environment(settings, assets)
 
-    def page(
-        self, request: WebRequest, template: str, *, status: int = 200, **context: Any
-    ) -> Response[bytes]:
+    def page(self, request: WebRequest, template: str, *, status: int = 200, **context: Any) -> Response[bytes]:
         """A page that may be kept and asked about again; an answer to a POST is for whoever asked."""
         body = self.render(template, View.of(request, self.house), **context).encode()
         if request.method == "POST" or status != 200:

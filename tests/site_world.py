@@ -47,7 +47,7 @@ async def a_site(tmp_path: Path, **settings: object) -> AsyncIterator[SiteWorld]
     parts = open_parts(chosen, clock=lambda: NOON)
     async with parts.store:
         app = create_app(parts)
-        transport = httpx.ASGITransport(app=app)
+        transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]  # Litestar and httpx spell ASGI's types differently
         async with httpx.AsyncClient(transport=transport, base_url="http://blog.test") as client:
             yield SiteWorld(parts, tmp_path / "articles", client)
 
