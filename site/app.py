@@ -19,7 +19,6 @@ from .head import answer_head
 from .headers import security_headers
 from .language import language_in_path
 from .owner.start import prepare
-from .owner.start import prepare
 from .pages import FIRST_SCRIPT, script_hash
 from .parts import Parts
 from .public_side import build_public_side
@@ -58,7 +57,6 @@ def create_litestar(parts: Parts) -> Litestar:
 
     @asynccontextmanager
     async def lifespan(_app: Litestar) -> AsyncIterator[None]:
-        await prepare(parts)
         await prepare(parts)
         yield
         await public_side.close()
