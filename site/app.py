@@ -58,7 +58,6 @@ def create_litestar(parts: Parts) -> Litestar:
     @asynccontextmanager
     async def lifespan(_app: Litestar) -> AsyncIterator[None]:
         await prepare(parts)
-        await prepare(parts)
         yield
         await public_side.close()
 
