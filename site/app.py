@@ -21,7 +21,7 @@ from .language import language_in_path
 from .pages import FIRST_SCRIPT, script_hash
 from .parts import Parts
 from .public_side import build_public_side
-from .routes import article, ask, errors, feeds, health, public, search, static
+from .routes import article, ask, assistant, errors, feeds, health, public, search, static
 from .store.schema import SCHEMA
 
 HANDLERS: list[ControllerRouterHandler] = [
@@ -31,6 +31,7 @@ HANDLERS: list[ControllerRouterHandler] = [
     *feeds.HANDLERS,
     *search.HANDLERS,
     *ask.HANDLERS,
+    *assistant.HANDLERS,
     *article.HANDLERS,
 ]
 
