@@ -56,7 +56,9 @@ class DeskWorld:
 
     async def submit(self, path: str, headers: dict[str, str] | None = None, **fields: str) -> httpx.Response:
         """Posts a form as our own page does."""
-        answer = await self.client.post(path, data=fields, headers={**(OURS if headers is None else headers), **self._cookie()})
+        answer = await self.client.post(
+            path, data=fields, headers={**(OURS if headers is None else headers), **self._cookie()}
+        )
         return self._taken(answer)
 
     async def press(self, path: str, **fields: str) -> httpx.Response:

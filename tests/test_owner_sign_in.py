@@ -72,7 +72,10 @@ async def test_two_who_use_one_link_at_once_have_one_winner(tmp_path: Path) -> N
         token = link_file(world.parts.settings).read_text().strip().rpartition("=")[2]
 
         answers = await asyncio.gather(
-            *(world.submit("/setup", token=token, password=f"{PASSWORD} {n}", again=f"{PASSWORD} {n}") for n in range(4))
+            *(
+                world.submit("/setup", token=token, password=f"{PASSWORD} {n}", again=f"{PASSWORD} {n}")
+                for n in range(4)
+            )
         )
 
         assert sorted(answer.status_code for answer in answers).count(303) == 1
@@ -202,7 +205,14 @@ async def test_after_signing_in_one_comes_to_where_one_wanted_to_go_but_never_of
         assert sent.headers["location"].startswith("/owner/sign-in?next=%2Fowner%2Fmoney")
 
         assert (await world.sign_in(next="/owner/money?x=1")).headers["location"] == "/owner/money?x=1"
-        for evil in ("//evil.test", "https://evil.test", "/owner/\\evil", "/owner//evil.test", "/owners", "/owner\r\nX: y"):
+        for evil in (
+            "//evil.test",
+            "https://evil.test",
+            "/owner/\\evil",
+            "/owner//evil.test",
+            "/owners",
+            "/owner\r\nX: y",
+        ):
             assert (await world.sign_in(next=evil)).headers["location"] == "/owner", evil
 
 
@@ -302,7 +312,9 @@ async def test_an_edit_is_not_lost_when_the_session_ended(tmp_path: Path) -> Non
         await world.claim()
         world.cookies = {}
 
-        late = await world.submit("/owner/inbox/1/edit", csrf="old", title="<b>A title</b>", body="Long, careful words.")
+        late = await world.submit(
+            "/owner/inbox/1/edit", csrf="old", title="<b>A title</b>", body="Long, careful words."
+        )
 
         assert late.status_code == 401
         assert "Long, careful words." in late.text and "&lt;b&gt;A title" in late.text
@@ -340,7 +352,9 @@ async def test_what_the_owner_did_is_in_the_chain_and_a_changed_line_is_found(tm
         assert actions == ["became_owner", "made_pairing_code", "signed_out"]
         assert await world.parts.store.read(audit.verify) is None
 
-        await world.parts.store.write(lambda conn: conn.execute(sql("UPDATE audit SET detail = 'guest' WHERE id = 2")) and None)
+        await world.parts.store.write(
+            lambda conn: conn.execute(sql("UPDATE audit SET detail = 'guest' WHERE id = 2")) and None
+        )
         assert await world.parts.store.read(audit.verify) == 2
 
 
@@ -353,5 +367,3 @@ async def test_a_line_taken_out_of_the_chain_is_found(tmp_path: Path) -> None:
         await world.parts.store.write(lambda conn: conn.execute(sql("DELETE FROM audit WHERE id = 2")) and None)
 
         assert await world.parts.store.read(audit.verify) == 3
-
-
