@@ -184,7 +184,12 @@ async def test_a_code_is_refused_when_late_unknown_elsewhere_or_for_a_group(tmp_
 async def test_the_first_start_pairs_the_console_and_a_revoked_console_stays_revoked(tmp_path: Path) -> None:
     async with a_desk(tmp_path) as world:
         [console] = (await grant(world)).bindings
-        assert (console.account, console.chat, console.sender, console.role) == ("console:local", "console", "owner", "owner")
+        assert (console.account, console.chat, console.sender, console.role) == (
+            "console:local",
+            "console",
+            "owner",
+            "owner",
+        )
 
         await world.claim()
         await world.press(f"/owner/pairings/{console.id}/revoke")
@@ -259,7 +264,9 @@ async def test_an_instruction_is_handed_out_until_it_is_done(tmp_path: Path) -> 
         await world.parts.store.write(instructions.add, "i", "pause", {"why": "asked"}, world.time.now)
 
         for _ in range(2):
-            found = m.Instructions.model_validate_json((await world.control("bridge", "/instructions", method="GET")).content)
+            found = m.Instructions.model_validate_json(
+                (await world.control("bridge", "/instructions", method="GET")).content
+            )
             assert [one.kind for one in found.instructions] == ["pause"]
         for result in ("done", "again"):
             done = await world.control("bridge", "/instructions/i/done", m.InstructionDone(result=result))

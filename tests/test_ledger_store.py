@@ -44,7 +44,9 @@ async def adds_up(world: DeskWorld, day: PoolDay) -> None:
 
 
 def _held(conn: Connection, pool: str, day: str) -> int:
-    query = sql("SELECT COALESCE(SUM(reserved_micros), 0) FROM reservations WHERE pool = :p AND day = :d AND state = 'held'")
+    query = sql(
+        "SELECT COALESCE(SUM(reserved_micros), 0) FROM reservations WHERE pool = :p AND day = :d AND state = 'held'"
+    )
     return int(conn.execute(query, {"p": pool, "d": day}).scalar_one())
 
 
@@ -75,7 +77,11 @@ async def test_a_settled_answer_costs_what_it_cost_and_is_told_once(tmp_path: Pa
 
         day = await today(world, "readers")
         assert (day.held, day.spent, day.unknown, day.tokens, day.requests) == (0, 40, 0, 15, 1)
-        for again in (budget(world).settle(mine, spent), budget(world).unknown(mine, spent), budget(world).release(mine, Proof.NOT_SENT)):
+        for again in (
+            budget(world).settle(mine, spent),
+            budget(world).unknown(mine, spent),
+            budget(world).release(mine, Proof.NOT_SENT),
+        ):
             with pytest.raises(BadInput, match="ends once"):
                 await again
         assert (await today(world, "readers")).spent == 40
@@ -163,7 +169,9 @@ async def test_a_cap_lowered_below_what_is_in_use_stops_new_work_only(tmp_path: 
         lower = Budgets.model_validate({"readers": {"money_per_day": "0.0001"}})
         rules = pool_rules(world.parts.settings.model_copy(update={"budgets": lower}), "readers")
 
-        refused = await world.parts.store.write(book.reserve, rules, "new", "answer", Request(tokens=1, output_tokens=0, micros=1), world.time.now)
+        refused = await world.parts.store.write(
+            book.reserve, rules, "new", "answer", Request(tokens=1, output_tokens=0, micros=1), world.time.now
+        )
 
         assert isinstance(refused, Refusal) and refused.limit is Limit.MICROS_PER_DAY
         await budget(world).settle(mine, Spent("o", "m", "answered", micros=500))
@@ -190,7 +198,9 @@ async def test_a_closing_report_returns_what_was_not_spent_and_changes_nothing_t
 
         for _ in range(2):
             await world.control(
-                "bridge", "/grants", m.GrantRequest(installation="here", wants_lease=False, closing=(report(lent, 300, 50, calls=3),))
+                "bridge",
+                "/grants",
+                m.GrantRequest(installation="here", wants_lease=False, closing=(report(lent, 300, 50, calls=3),)),
             )
 
         day = await today(world, "chat")
@@ -207,7 +217,9 @@ async def test_a_lease_is_renewed_while_the_one_before_waits_for_its_report(tmp_
         assert (await today(world, "chat")).held == 4_000_000
 
 
-async def test_an_expired_lease_stays_held_until_the_owner_writes_it_off_and_a_late_report_corrects_it(tmp_path: Path) -> None:
+async def test_an_expired_lease_stays_held_until_the_owner_writes_it_off_and_a_late_report_corrects_it(
+    tmp_path: Path,
+) -> None:
     async with a_desk(tmp_path) as world:
         await world.claim()
         lent = (await lease(world)).lease
@@ -275,7 +287,9 @@ async def test_a_lease_carries_what_is_left_where_that_is_less(tmp_path: Path) -
 
 def event(name: str, tokens: int, at: int, category: str = "chat") -> m.UsageEvent:
     facts = {"id": name, "lease": "l", "provider": "o", "model": "m", "category": category, "outcome": "answered"}
-    return m.UsageEvent.model_validate({**facts, "input_tokens": tokens, "output_tokens": 0, "cost_micros": 1, "at_ms": at})
+    return m.UsageEvent.model_validate(
+        {**facts, "input_tokens": tokens, "output_tokens": 0, "cost_micros": 1, "at_ms": at}
+    )
 
 
 async def test_usage_is_counted_once_by_its_id(tmp_path: Path) -> None:

@@ -62,7 +62,9 @@ class DeskPages:
         self.settings = settings
         self._zone = zone_of(settings)
         self._env: Environment = new_environment(settings, assets)
-        self._env.globals.update(money=money_text, currency=settings.budgets.currency, when=self._when, navigation=NAVIGATION)
+        self._env.globals.update(
+            money=money_text, currency=settings.budgets.currency, when=self._when, navigation=NAVIGATION
+        )
 
     def page(
         self,
@@ -78,9 +80,7 @@ class DeskPages:
 
     def outside(self, template: str, language: Language, *, status: int = 200, **context: Any) -> Response[str]:
         """A page for somebody who is not signed in."""
-        return Response(
-            self.render(template, language, session=None, **context), status_code=status, media_type=HTML
-        )
+        return Response(self.render(template, language, session=None, **context), status_code=status, media_type=HTML)
 
     def render(self, template: str, language: str, **context: Any) -> str:
         here = STANDS_AT.get(template, f"/owner/{template.removesuffix('.html')}")

@@ -5,6 +5,7 @@ from functools import partial
 from litestar import Response, Router
 from litestar.di import Provide
 from litestar.exceptions import HTTPException, NotFoundException
+from litestar.types import ExceptionHandlersMap
 
 from core.errors import BadInput
 
@@ -27,7 +28,7 @@ HANDLERS = [
 def owner_routers(parts: Parts, assets: Assets) -> list[Router]:
     desk = DeskPages(parts.settings, assets)
     common = {"desk": Provide(lambda: desk, sync_to_thread=False)}
-    refusals = {BadInput: partial(_refused, desk), HTTPException: partial(_refused, desk)}
+    refusals: ExceptionHandlersMap = {BadInput: partial(_refused, desk), HTTPException: partial(_refused, desk)}
     inside = Router(
         "/owner",
         route_handlers=HANDLERS,

@@ -32,9 +32,7 @@ async def money_page(
 
 
 @post("/money/leases/{lease:str}/write-off", status_code=200)
-async def write_off(
-    parts: NamedDependency[Parts], session: NamedDependency[Session], lease: FromPath[str]
-) -> Redirect:
+async def write_off(parts: NamedDependency[Parts], session: NamedDependency[Session], lease: FromPath[str]) -> Redirect:
     await parts.store.write(_write_off, session, lease, parts.clock())
     return Redirect(MONEY, status_code=303)
 
