@@ -25,8 +25,11 @@ LANG_TAG = {"zh": "zh-Hans", "en": "en"}
 NAVIGATION = (
     ("/owner", "Desk"),
     ("/owner/inbox", "Inbox"),
+    ("/owner/outbox", "Outbox"),
+    ("/owner/voice", "Voice"),
     ("/owner/pairings", "Pairings"),
     ("/owner/money", "Money"),
+    ("/owner/security", "Security"),
 )
 # Where a page stands in the navigation; the others go by their own name.
 STANDS_AT = {"desk.html": "/owner", "review.html": "/owner/inbox", "conflict.html": "/owner/inbox"}

@@ -13,7 +13,16 @@ from ..assets import Assets
 from ..owner.door import AnyRequest, owner_door, signed_in
 from ..owner.pages import DeskPages, chosen_language
 from ..parts import Parts
-from . import owner_desk, owner_inbox, owner_money, owner_pairings, owner_sign_in
+from . import (
+    owner_desk,
+    owner_inbox,
+    owner_money,
+    owner_outbox,
+    owner_pairings,
+    owner_security,
+    owner_sign_in,
+    owner_voice,
+)
 
 MAX_BODY_BYTES = 2 * 1024 * 1024
 
@@ -21,7 +30,10 @@ HANDLERS = [
     *owner_desk.HANDLERS,
     *owner_inbox.HANDLERS,
     *owner_pairings.HANDLERS,
+    *owner_outbox.HANDLERS,
+    *owner_voice.HANDLERS,
     *owner_money.HANDLERS,
+    *owner_security.HANDLERS,
 ]
 
 
