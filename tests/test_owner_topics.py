@@ -110,3 +110,19 @@ async def test_the_audit_page_shows_what_was_done_and_that_the_chain_holds(tmp_p
         page = (await world.get("/owner/audit")).text
 
         assert "became_owner" in page and "The chain holds" in page
+
+
+async def test_the_money_page_draws_what_a_day_cost_and_gives_it_as_csv(tmp_path: Path) -> None:
+    async with a_desk(tmp_path) as world:
+        await world.claim()
+        assert "<svg" not in (await world.get("/owner/money")).text, "an empty axis answers nothing"
+        await world.control("bridge", "/grants", m.GrantRequest(installation="here"))
+
+        page, table = await world.get("/owner/money"), await world.get("/owner/money.csv")
+
+        assert page.text.count("<svg") == 1 and "2.00" in page.text
+        assert table.headers["content-type"].startswith("text/csv")
+        assert table.text.splitlines()[0] == "day,pool,held,spent,unknown,overrun,tokens,requests"
+        assert "2026-05-29,chat,2000000,0,0,0,0,20" in table.text.splitlines()
+        world.cookies = {}
+        assert (await world.get("/owner/money.csv")).status_code == 303
