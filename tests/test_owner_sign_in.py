@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from litestar import Litestar
+from litestar.routes import HTTPRoute
 from sqlalchemy import text as sql
 
 from tests.desk_world import PASSWORD, DeskWorld, a_desk
@@ -240,14 +241,15 @@ async def test_a_thousand_guesses_are_not_looked_at_and_the_live_session_goes_on
 
 
 def unsafe_routes(app: Litestar) -> list[str]:
+    """Every address of the owner's that takes a POST, with something in the place of each number and name."""
     found = [
-        (path, method)
+        route.path
         for route in app.routes
-        for path, methods in [(route.path, getattr(route, "methods", set()))]
-        for method in methods
-        if path.startswith(("/owner", "/setup")) and method not in ("GET", "HEAD", "OPTIONS")
+        if isinstance(route, HTTPRoute)
+        and route.path.startswith(("/owner", "/setup"))
+        and not set(route.methods) <= {"GET", "HEAD", "OPTIONS"}
     ]
-    return sorted(re.sub(r"\{[^}]*:int\}", "1", re.sub(r"\{[^}]*:str\}", "x", path)) for path, _ in found)
+    return sorted(re.sub(r"\{[^}]*:int\}", "1", re.sub(r"\{[^}]*:str\}", "x", path)) for path in found)
 
 
 async def _each_unsafe_route(world: DeskWorld) -> list[str]:
@@ -274,7 +276,7 @@ async def test_every_unsafe_route_refuses_what_another_site_sent(tmp_path: Path,
         await world.claim()
         token = await world.token()
         for path in await _each_unsafe_route(world):
-            answer = await world.submit(path, headers=headers, csrf=token, password=PASSWORD)
+            answer = await world.send(path, headers, {"csrf": token, "password": PASSWORD})
             assert answer.status_code == 403, path
         assert (await world.get("/owner")).status_code == 200
 
