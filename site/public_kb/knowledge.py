@@ -25,7 +25,7 @@ from .ranking import Found, above_floor, group_by_article, weight_of
 SCOPE = "articles"
 CANDIDATES = 80
 TITLE_COUNTS = 2
-COMMIT_AT = 5_000
+COMMIT_AT = 256
 FOLLOW_UP = 0.35
 """Weight of an earlier question's words in a later, shorter one (recall.md, section 5)."""
 SHORT_QUESTION = 6
