@@ -1,3 +1,38 @@
-.PHONY: test
-test:
-	.venv/bin/python -m pytest
+# make up: start everything. make test: all tests. Both set up what they need first.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: up test check format clean
+
+up: .venv/.run
+	@exec $(BIN)/penfriend up
+
+test: .venv/.dev
+	@scripts/need test
+	$(BIN)/python -m pytest
+
+check: .venv/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: .venv/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .hypothesis
+
+.venv/bin/python:
+	@scripts/need run
+	$(PYTHON) -m venv .venv
+
+.venv/.run: .venv/bin/python requirements.lock pyproject.toml
+	$(PIP) --require-hashes -r requirements.lock
+	$(PIP) --no-deps -e .
+	@touch $@
+
+.venv/.dev: .venv/.run requirements-dev.lock
+	$(PIP) --require-hashes -r requirements-dev.lock
+	@touch $@

@@ -63,7 +63,8 @@ async def compose(
     packed = pack(setting, material)
     if isinstance(packed, DoesNotFit):
         return packed
-    quotes = [quote_of(record, setting.zone) for record in material.related]
+    # Without a model the persona only quotes, and it does not quote its own quoting.
+    quotes = [quote_of(record, setting.zone) for record in material.related if record.who != "persona"]
     return Composed(situation, with_quotes(packed.request, quotes), context_record(packed, material, setting))
 
 

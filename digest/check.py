@@ -153,7 +153,9 @@ class _Review:
         quotable: Sequence[DigestSource],
         title: bool = False,
     ) -> Iterable[Problem]:
-        yield from (Problem(ProblemKind.HIDDEN_CHARACTER, where, f"U+{ord(char):04X}") for char in _hidden(text))
+        yield from (
+            Problem(ProblemKind.HIDDEN_CHARACTER, where, f"U+{ord(char):04X}") for char in hidden_characters(text)
+        )
         if any(folded(text) in folded(source.text) for source in quotable):
             return
         if has_open_quote(text):
@@ -201,7 +203,7 @@ def _day_forms(day: date) -> list[str]:
     ]
 
 
-def _hidden(text: str) -> list[str]:
+def hidden_characters(text: str) -> list[str]:
     """Characters that change how a text is shown or hide in it: controls, bidi overrides, tags, private use."""
     odd = [char for char in dict.fromkeys(text) if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co")]
     return [char for char in odd if char not in "\n\t\u200c\u200d"]

@@ -18,11 +18,14 @@ from .cross_site import refuse_cross_site
 from .head import answer_head
 from .headers import security_headers
 from .language import language_in_path
+from .owner.start import prepare
 from .page_cache import keep_pages
 from .pages import FIRST_SCRIPT, script_hash
 from .parts import Parts
 from .public_side import PublicSide, build_public_side
 from .routes import article, ask, assistant, errors, feeds, health, public, search, static
+from .routes.control import control_router
+from .routes.owner import owner_routers
 from .store.schema import SCHEMA
 
 HANDLERS: list[ControllerRouterHandler] = [
@@ -56,12 +59,13 @@ def create_app(parts: Parts) -> ASGIApp:
 def create_litestar(parts: Parts, public_side: PublicSide) -> Litestar:
     @asynccontextmanager
     async def lifespan(_app: Litestar) -> AsyncIterator[None]:
+        await prepare(parts)
         yield
         await public_side.close()
 
     given = {"parts": parts, **{field.name: getattr(public_side, field.name) for field in fields(public_side)}}
     return Litestar(
-        route_handlers=HANDLERS,
+        route_handlers=[*HANDLERS, control_router(parts), *owner_routers(parts, public_side.assets)],
         dependencies={name: _always(thing) for name, thing in given.items()},
         exception_handlers=errors.error_handlers(public_side.pages),
         lifespan=[lifespan],

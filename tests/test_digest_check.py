@@ -267,6 +267,7 @@ def test_the_day_on_which_a_source_was_said_may_be_named(day: str) -> None:
         ("twelve cups", "十二杯"),
         ("二〇二六年", "2026"),
         ("１２本", "12本"),
+        ("version 3.5.2026", "3.5.2026版"),
     ],
 )
 def test_one_number_in_different_writing_is_the_same_number(stated: str, said: str) -> None:

@@ -98,6 +98,17 @@ def test_a_half_committed_index_ranks_as_one(index: LexicalIndex) -> None:
     assert max(hit.score for hit in hits) - min(hit.score for hit in hits) < 1e-4
 
 
+@pytest.mark.parametrize("commit", [False, True])
+def test_a_cut_through_equal_texts_does_not_depend_on_where_they_lie(index: LexicalIndex, commit: bool) -> None:
+    for number in range(1, 31):
+        index.add(one(number, "rare tea" if number in (4, 9) else "tea rain"))
+    if commit:
+        index.commit()
+
+    assert ids(index.search(["mine"], {"rare": 1.0, "tea": 1.0}, 10)) == [9, 4]
+    assert ids(index.search(["mine"], {"rain": 1.0}, 3)) == [30, 29, 28]
+
+
 def test_hits_carry_what_was_stored_beside_the_words(index: LexicalIndex) -> None:
     index.add(Entry(seq=5, id=9, scope="mine", tokens=["tea"], session=4, day=738_001, flags=3))
     [in_the_tail] = index.search(["mine"], {"tea": 1.0}, 5)

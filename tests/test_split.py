@@ -206,6 +206,15 @@ def test_a_character_that_formatting_makes_longer_than_a_part_is_refused() -> No
         split("ab", MIN_LIMIT, Unit.CODE_POINTS, lambda part: part.replace("b", "b" * 100))
 
 
+def test_a_block_goes_on_without_its_fence_where_one_character_beside_it_is_too_long() -> None:
+    text = "```\n" + "a" * 70 + "b" + "a" * 70
+
+    parts = split(text, MIN_LIMIT, Unit.CODE_POINTS, lambda part: part.replace("b", "b" * 60))
+
+    assert joined(parts) == text
+    assert [part.opening for part in parts if "b" in part.body] == [""]
+
+
 def test_a_part_of_nothing_but_space_says_so() -> None:
     parts = split("\n" * 150 + "a", 100, Unit.CODE_POINTS)
 

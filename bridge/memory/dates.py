@@ -29,7 +29,8 @@ class NamedDays:
 
 def named_days(text: str, today: date) -> tuple[NamedDays, ...]:
     """
-    >>> days = lambda text: [(date.fromordinal(d.first).isoformat(), d.count) for d in named_days(text, date(2024, 5, 8))]
+    >>> today = date(2024, 5, 8)
+    >>> days = lambda text: [(str(date.fromordinal(d.first)), d.count) for d in named_days(text, today)]
     >>> days("5月6號我們聊了什麼？昨天呢？")
     [('2024-05-06', 1), ('2024-05-07', 1)]
     >>> days("what did I say on June 3rd and last week")
@@ -39,6 +40,8 @@ def named_days(text: str, today: date) -> tuple[NamedDays, ...]:
     """
     found: list[NamedDays] = []
     rest = normalise(text)
+    if not _HINT.search(rest):
+        return ()
     for pattern, resolve in _RULES:
         for match in pattern.finditer(rest):
             days = _resolved(resolve, match, today)
@@ -148,7 +151,7 @@ def _weekend(_: re.Match[str], today: date) -> NamedDays:
 
 
 def _weekday(match: re.Match[str], today: date) -> NamedDays:
-    """`last`/上 is the week before this one in Chinese; in English, and without a word, the latest such day before today."""
+    """上 is the week before this one; in English, and without a word, it is the latest such day before today."""
     weekday = _WEEKDAYS[match["weekday"][:3]]
     if match["when"].startswith("上"):
         return _days(today - timedelta(days=today.weekday() + 7 * len(re.findall("上", match["when"])) - weekday))
@@ -212,6 +215,11 @@ _ENGLISH: tuple[tuple[str, Resolve], ...] = (
     (r"\blast week\b", _week(1)),
     (r"\bthis week\b", _week(0)),
     (r"\blast month\b", _last_month),
+)
+
+# One quick look before thirty rules: every rule needs one of these.
+_HINT = re.compile(
+    r"[\d月日号天周]|昨|今|星期|礼拜|day|night|week|month|this|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 )
 
 _RULES = tuple((re.compile(pattern), resolve) for pattern, resolve in (*_CHINESE, *_ENGLISH))

@@ -157,7 +157,7 @@ def with_quotes(request: ModelRequest, quotes: Sequence[Quote]) -> ModelRequest:
 
 
 def quote_of(record: Record, zone: ZoneInfo) -> Quote:
-    return Quote(record.text, Speaker(record.who), local_iso(record.said_at, zone), source=record.key)
+    return Quote(record.text, Speaker(record.who), local_iso(record.said_at, zone))
 
 
 def _as_turns(exchange: Exchange, zone: ZoneInfo) -> list[Message]:

@@ -13,7 +13,7 @@ _SENTENCES = re.compile(r"[^.!?。！？;；\n…]+[.!?。！？;；\n…]*")
 _ASKS = re.compile(
     r"[?？]|什么|怎么|怎样|如何|为何|哪|谁|几[个次点号月岁年天]|多少|多久|多大|是否|是不是|有没有|吗\s*$|呢\s*$|啥"
     r"|^\s*(?:(?:and|so|but|ok|okay|hey|well|then|also|by the way|btw)[, ]+)?"
-    r"(?:what|when|where|which|who|whom|whose|why|how|do you (?:remember|know)|did|does|have i|has|was|were|is|are|can)\b"
+    r"(?:what|when|where|which|who|whom|whose|why|how|do you (?:remember|know)|did|does|have i|has|was|were|is|are)\b"
 )
 
 

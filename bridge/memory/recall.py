@@ -22,10 +22,10 @@ from .question import clauses
 from .rescore import Floats, Table, Tuning, borrowed_share, fuse_ranks, neighbour_parts, session_strength
 from .sessions import QUESTION, day_number
 
-CANDIDATES = 200
+CANDIDATES = 100
 """Texts that the index is asked for; more bring nothing (`bench/recall.py`)."""
 
-SURROUNDED = 64
+SURROUNDED = 40
 """The best of them, whose neighbours are looked at."""
 
 MOST_TOKENS = 64
@@ -34,8 +34,10 @@ MOST_TOKENS = 64
 EARLIER_WEIGHTS = (1.0, 0.5)
 """Of the words of the person's last message and the one before it, when a follow-up borrows them."""
 
-FLOOR = 0.12
-"""The least share of a question's weight that the best text must hold; under it nothing was found."""
+FLOOR = 0.25
+"""The least score of the best text, as a share of what the question's words could score in all; under it nothing was
+found, unless a named day was one of talk. Of questions about other people's talk it turns away three in ten, and of
+those that have an answer fewer than one in a hundred."""
 
 TUNING = Tuning()
 
@@ -91,12 +93,14 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What the index found: own scores of the clause, scores borrowed from earlier messages, and texts of named days."""
+    """What the index found: own scores of the clause, scores borrowed from earlier messages, texts of named days."""
 
     hits: Mapping[int, Hit]
     own: Mapping[int, float]
     borrowed: Mapping[int, float]
     days: tuple[NamedDays, ...]
+    weight: float
+    """What the words of the clause could score in all."""
 
 
 def recall(index: LexicalIndex, facts: MessageFacts, query: RecallQuery, tuning: Tuning = TUNING) -> Recalled:
@@ -147,9 +151,7 @@ def _candidates(index: LexicalIndex, query: RecallQuery, clause: str, tuning: Tu
     days = named_days(clause, local_time(query.at, query.zone).date())
     if days:
         hits, days = _with_days(index, scope, tokens, hits, days)
-    elif max(own.values(), default=0.0) + max(borrowed.values(), default=0.0) < FLOOR * weight.total:
-        hits = {}
-    return Candidates(hits, own, borrowed, days)
+    return Candidates(hits, own, borrowed, days, weight.total)
 
 
 def _asked(clause: str) -> dict[str, float]:
@@ -189,7 +191,7 @@ def _words(ids: Sequence[int], found: Candidates, tuning: Tuning) -> Floats:
 
 
 def _day_part(days: Sequence[int], named: Sequence[NamedDays], scores: Floats, tuning: Tuning) -> Floats:
-    """The boost of each row for being of a named day, in proportion to the best score (at least 1: no word may match)."""
+    """The boost of each row for being of a named day, in proportion to the best score, or to 1 when no word matches."""
     if not named:
         return np.zeros(len(days))
     day = np.array(days)
@@ -222,19 +224,25 @@ def _rescored(
     if not known:
         return []
     rows = list(known)
-    own = np.array([found.own.get(at, 0.0) for at in rows])
-    borrowed = np.array([found.borrowed.get(at, 0.0) for at in rows])
-    damp = np.array([tuning.question if known[at].question else 1.0 for at in rows])
-    parts = {"words": own * damp, "borrowed": borrowed * damp}
+    damp = np.array([tuning.question if fact.question else 1.0 for fact in known.values()])
+    parts = {
+        "words": np.array([found.own.get(at, 0.0) for at in rows]) * damp,
+        "borrowed": np.array([found.borrowed.get(at, 0.0) for at in rows]) * damp,
+    }
     parts |= neighbour_parts(_table(known, parts["words"] + parts["borrowed"], strength), tuning)
     total = np.sum(list(parts.values()), axis=0)
-    parts["day"] = _day_part([day_number(known[at].at, query.zone) for at in rows], found.days, total, tuning)
-    total += parts["day"]
-    hits = [
-        RecallHit(at, float(total[row]), {name: float(part[row]) for name, part in parts.items() if part[row]})
-        for row, at in enumerate(rows)
-    ]
-    return sorted(hits, key=lambda hit: (-round(hit.score, 4), -hit.id))
+    if found.days:
+        days = [day_number(fact.at, query.zone) for fact in known.values()]
+        parts["day"] = _day_part(days, found.days, total, tuning)
+        total += parts["day"]
+    if float(total.max()) < FLOOR * found.weight and not ("day" in parts and parts["day"].any()):
+        return []
+    best = np.lexsort((-np.array(rows), -np.round(total, 4)))[: query.limit + len(query.known)]
+    return [_hit(rows[row], row, float(total[row]), parts) for row in best.tolist()]
+
+
+def _hit(at: int, row: int, score: float, parts: Mapping[str, Floats]) -> RecallHit:
+    return RecallHit(at, score, {name: float(part[row]) for name, part in parts.items() if part[row]})
 
 
 def _table(known: Mapping[int, MessageFact], words: Floats, strength: Mapping[int, float]) -> Table:

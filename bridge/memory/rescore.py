@@ -31,8 +31,8 @@ class Tuning:
     """Of the best score, for a turn of the very day that was named."""
     wide_days: float = 0.5
     """Of `day`, when a week or a month was named."""
-    borrowed_least: float = 0.1
-    borrowed_most: float = 1.0
+    borrowed_least: float = 0.08
+    borrowed_most: float = 0.85
     borrowed_blind: float = 0.5
     """Share of the previous message's scores: for a new subject, for a clear follow-up, for one of hardly any words."""
 
@@ -61,7 +61,7 @@ def neighbour_parts(table: Table, tuning: Tuning) -> dict[str, Floats]:
 
 
 def session_strength(sessions: Sequence[int], words: Floats) -> dict[int, float]:
-    """For each session the root of the sum of squares of its scores: many good turns beat one, and many poor ones do not.
+    """For each session the root of the sum of squares of its scores: several good turns beat one, many poor do not.
 
     >>> session_strength([7, 7, 9], np.array([3.0, 4.0, 2.0]))
     {7: 5.0, 9: 2.0}
@@ -78,9 +78,9 @@ def borrowed_share(own: Mapping[int, float], earlier: Mapping[int, float], raren
     not. `rareness` is how many words that occur once would weigh as much as the message's own.
 
     >>> borrowed_share({1: 9.0, 2: 1.0}, {1: 20.0}, 6.0, Tuning())
-    1.0
+    0.85
     >>> borrowed_share({1: 9.0}, {2: 20.0}, 6.0, Tuning())
-    0.1
+    0.08
     >>> borrowed_share({1: 9.0}, {2: 20.0}, 1.5, Tuning())
     0.5
     """

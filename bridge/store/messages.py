@@ -77,7 +77,7 @@ BEFORE = (
         messages.c.said_at_ms <= sql(":at"),
     )
     .order_by(messages.c.said_at_ms.desc(), messages.c.id.desc())
-    .limit(sql(":most"))
+    .limit(bindparam("most"))
 )
 EDIT = (
     update(messages)

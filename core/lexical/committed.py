@@ -34,6 +34,7 @@ FORMAT = 1
 _BODY = f"body{FORMAT}"
 _NUMBERS = ("seq", "id", "session", "day", "flags")
 _LEAST_HEAP = 15_000_000
+_MOST_REMEMBERED = 20_000
 
 
 @contextmanager
@@ -99,6 +100,7 @@ class Snapshot:
     def __init__(self, index: Index) -> None:
         self._schema: Schema = index.schema
         self._searcher: Searcher = index.searcher()
+        self._frequencies: dict[str, int] = {}
         self.texts, self.total_length = self._statistics()
 
     def _statistics(self) -> tuple[int, float]:
@@ -110,7 +112,11 @@ class Snapshot:
         return int(texts), texts * _stated(json.loads(said), "avgdl")
 
     def holding(self, term: str) -> int:
-        count: int = self._searcher.doc_freq(_BODY, term)
+        """How many texts hold the term; remembered, because a message asks for its words several times."""
+        if (count := self._frequencies.get(term)) is None:
+            if len(self._frequencies) >= _MOST_REMEMBERED:
+                self._frequencies.clear()
+            count = self._frequencies[term] = self._searcher.doc_freq(_BODY, term)
         return count
 
     def change_of(self, entry_id: int) -> int | None:
@@ -148,10 +154,8 @@ class Snapshot:
             return []
         places = [place for _, place in found]
         columns = [self._numbers(name, places) for name in ("id", "session", "day", "flags")]
-        return [
-            Hit(entry_id, float(score), session, day, flags)
-            for (score, _), entry_id, session, day, flags in zip(found, *columns, strict=True)
-        ]
+        scores = [float(score) for score, _ in found]
+        return list(map(Hit, columns[0], scores, *columns[1:]))
 
     def _numbers(self, name: str, places: list[DocAddress]) -> list[int]:
         return cast(list[int], self._searcher.fast_field_values(name, places))

@@ -17,6 +17,8 @@ from .committed import Snapshot, delete_entry, open_directory, open_writer, told
 from .entry import Entry, Hit, LexicalError, Weight, check_entry, check_scope, day_term, scope_term, scoped
 from .tail import Tail
 
+_MOST_TIED = 2000
+
 
 class LexicalIndex:
     """Made by `LexicalIndex.open`. One writer; readers of other processes see a commit after their `refresh()`."""
@@ -102,7 +104,8 @@ class LexicalIndex:
         """The best `limit` texts of these scopes, best first, newest id first among equals.
 
         `tokens` are weights of plain tokens, never a query language. With `days`, all texts of these days and no
-        others, also such as hold no token.
+        others, also such as hold no token. Texts that tie with the first one beyond the limit are left out with it, so
+        that the answer does not depend on where a text lies; only when all tie, the newest are taken.
         """
         if isinstance(scopes, str) or not scopes:
             raise LexicalError(
@@ -113,10 +116,15 @@ class LexicalIndex:
         must = [day_term(scope, day) for scope in scopes for day in days]
         with self._state, told_as_lexical(self._path, "searching"):
             weights = self._weights(scopes, tokens)
-            found = self._tail.search({term: weight for term, (weight, _) in weights.items()}, self._average(), must)
-            hidden = self._hidden
-            committed = self._snapshot.search(weights, limit + len(hidden), must)
-            found.extend(hit for hit in committed if hit.id not in hidden)
+            found = self._found(weights, limit + 1, must)
+            if len(found) > limit and _rank(found[0]) == _rank(found[limit]):
+                return self._found(weights, max(limit, _MOST_TIED), must)[:limit]
+        return _cut(found, limit)
+
+    def _found(self, weights: Mapping[str, tuple[float, int]], limit: int, must: Collection[str]) -> list[Hit]:
+        found = self._tail.search({term: weight for term, (weight, _) in weights.items()}, self._average(), must)
+        committed = self._snapshot.search(weights, limit + len(self._hidden), must)
+        found.extend(hit for hit in committed if hit.id not in self._hidden)
         return sorted(found, key=_best_first)[:limit]
 
     def weigh(self, scopes: Sequence[str], tokens: Mapping[str, float]) -> Weight:
@@ -206,6 +214,20 @@ def _beside(path: Path, name: str) -> Path:
     return path.with_name(f"{path.name}.{name}")
 
 
+def _cut(found: list[Hit], limit: int) -> list[Hit]:
+    """The first `limit` hits without those that tie with the first one beyond."""
+    if len(found) <= limit:
+        return found
+    end = limit
+    while end and _rank(found[end - 1]) == _rank(found[limit]):
+        end -= 1
+    return found[:end]
+
+
+def _rank(hit: Hit) -> float:
+    """Scores of the two parts differ by single precision only."""
+    return round(hit.score, 4)
+
+
 def _best_first(hit: Hit) -> tuple[float, int]:
-    """Scores of the two parts differ by single precision only; equals are told apart by their id."""
-    return -round(hit.score, 4), -hit.id
+    return -_rank(hit), -hit.id

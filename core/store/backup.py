@@ -6,13 +6,13 @@ The copy is made in ONE step: a copy in pieces starts again whenever the writer 
 import asyncio
 import os
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from core.errors import BadInput, StoreBroken, StoreError
 
 from .engine import BUSY_TIMEOUT_S, file_uri, is_sqlite, sqlite_path
-from .faults import broken_by
+from .faults import broken_by, is_damage
 
 
 async def backup(url: str, target: Path) -> Path:
@@ -38,11 +38,13 @@ def copy_checked(store: Path, target: Path) -> Path:
         unfinished.replace(target)
         _sync_folder(target.parent)
     except (OSError, sqlite3.Error) as error:
-        raise broken_by(error) or StoreError(
-            f"the backup {target} could not be written ({error}): nothing was changed; choose another place"
+        damage = broken_by(error) if is_damage(error) else None
+        raise damage or StoreError(
+            f"the backup {target} could not be written ({error}): choose another place"
         ) from error
     finally:
-        unfinished.unlink(missing_ok=True)
+        with suppress(OSError):  # nothing there to remove, or no folder at all
+            unfinished.unlink()
     return target
 
 
@@ -52,6 +54,7 @@ def _copy(store: Path, unfinished: Path) -> None:
         closing(sqlite3.connect(source_uri, uri=True, timeout=BUSY_TIMEOUT_S)) as source,
         closing(sqlite3.connect(unfinished)) as copy,
     ):
+        copy.execute("PRAGMA journal_mode=MEMORY")  # nothing to roll back to, and no second file to clear away
         source.backup(copy, pages=-1)
         copy.execute("PRAGMA journal_mode=DELETE")  # one file, so that moving it moves all of it
         check(copy, unfinished)
@@ -62,7 +65,9 @@ def check(driver: sqlite3.Connection, path: Path) -> None:
     try:
         found = driver.execute("PRAGMA quick_check(1)").fetchone()
     except sqlite3.DatabaseError as error:
-        raise broken_by(error) or error from error
+        if broken := broken_by(error):
+            raise broken from error
+        raise
     if found != ("ok",):
         raise StoreBroken(
             f"{path} is damaged ({' '.join(found[0].split())}): run `penfriend restore` with the last good backup"

@@ -71,9 +71,9 @@ def broken_by(error: BaseException) -> StoreBroken | None:
     return kind(sentence.format(_first_line(driver_error(error))))
 
 
-def damaged(error: BaseException) -> StoreBroken | None:
-    """The same for a read: there a refused write is the reader's own mistake and closes nothing."""
-    return None if _code(error) == _READONLY else broken_by(error)
+def is_damage(error: BaseException) -> bool:
+    """Whether the file's content is wrong, and not only its disk or its rights."""
+    return _code(error) in (_CORRUPT, _NOTADB, "XX001", "XX002")
 
 
 def is_busy(error: BaseException) -> bool:
@@ -92,6 +92,16 @@ def server_gone(error: BaseException) -> bool:
         return state.startswith(_SERVER_GONE)
     # libpq gives no SQLSTATE when the connection itself failed. The package is optional, so it is known by name.
     return type(cause).__module__.startswith("psycopg") and type(cause).__name__ == "OperationalError"
+
+
+def read_fault(error: BaseException) -> StoreError | None:
+    """Ours for the driver's error in a read, or None where it already says what it is.
+
+    A refused write is there the reader's own mistake and closes nothing.
+    """
+    if server_gone(error):
+        return unavailable(error, "nothing was changed; the read may be tried again")
+    return None if _code(error) == _READONLY else broken_by(error)
 
 
 def worth_repeating(error: BaseException) -> bool:

@@ -5,9 +5,9 @@ from typing import TypeVar, TypeVarTuple
 
 from sqlalchemy import Connection, Engine
 
-from core.errors import StoreBroken, StoreError
+from core.errors import StoreBroken, StoreError, StoreUnavailable
 
-from .faults import damaged, server_gone, unavailable
+from .faults import read_fault
 from .guard import forbid_commit, name_of, refuse_cursor
 from .transaction import driver_of, transaction_state
 
@@ -30,8 +30,8 @@ class Reader:
             with self._engine.connect() as conn:
                 return self._on_snapshot(conn, fn, *args)
         except Exception as error:
-            if meaning := self._meaning(error):
-                raise meaning from error
+            if fault := self._fault(error):
+                raise fault from error
             raise
 
     def close(self) -> None:
@@ -51,12 +51,10 @@ class Reader:
         refuse_cursor(fn, value)
         return value
 
-    def _meaning(self, error: Exception) -> StoreError | None:
-        """Ours for the driver's, or None where the error already says what it is."""
-        if broken := damaged(error):
-            self._on_damage(broken)
-            return broken
-        if server_gone(error):
+    def _fault(self, error: Exception) -> StoreError | None:
+        fault = read_fault(error)
+        if isinstance(fault, StoreBroken):
+            self._on_damage(fault)
+        elif isinstance(fault, StoreUnavailable):
             self._engine.dispose()  # the idle connections died with it; the next read makes a new one
-            return unavailable(error, "nothing was changed; the read may be tried again")
-        return None
+        return fault

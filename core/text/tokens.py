@@ -47,8 +47,7 @@ def query_tokens(text: str) -> list[str]:
     ['你喜', '喜欢', '_喜', '_欢', '咖啡', '_咖', '_啡', 'coffe', 'like']
     """
     asked = _PHRASES.sub(" ", normalise(text))
-    tokens = (token for token in _tokens(asked) if token[1:] not in CHINESE_STOP or token[0] != UNIGRAM_MARK)
-    return list(dict.fromkeys(tokens))
+    return [token for token in dict.fromkeys(_tokens(asked)) if not CHINESE_STOP.issuperset(token.lstrip(UNIGRAM_MARK))]
 
 
 def query_weights(text: str) -> dict[str, float]:

@@ -63,8 +63,8 @@ QUESTION_PHRASES = tuple(
     )
 )
 
-# Characters that carry no subject: as single characters of a question they only find noise.
+# Characters that carry no subject: in a question, alone or in pairs of such, they only find noise.
 CHINESE_STOP = frozenset(
     "的了是我你他她它在和有也就都很这那不把被给跟与及或但而且之其于对从到为以可会能要想去来说看"
-    "上下里个们吗呢吧啊呀嘛谁么什怎哪几多少过着得地"
+    "上下里个们吗呢吧啊呀嘛谁么什怎哪几多少过着得地一"
 )

@@ -14,6 +14,7 @@ from core.control.messages import SaidRecord, StateRecord, SyncAnswer, SyncBatch
 
 from ..store import sources, synced
 from ..store.sources import Source
+from . import review
 
 MAX_TEXT_BYTES = 64 * 1024
 
@@ -44,6 +45,8 @@ def _keep_said(conn: Connection, record: SaidRecord, now: Instant) -> str:
     after = _newer(before, told)
     if after != before:
         sources.change(conn, after)
+    if after.forgotten_at is not None and before.forgotten_at is None:
+        review.forget_source(conn, record.key, now)
     return ""
 
 

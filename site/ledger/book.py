@@ -91,35 +91,36 @@ def hold(conn: Connection, made: Reservation, day: PoolDay) -> Refusal | None:
 
 def settle(conn: Connection, reservation: str, micros: int, tokens: int, now: Instant, *, unknown: int = 0) -> None:
     """The provider told the cost. `unknown` is the part of it nobody is certain of. BadInput when it has ended before."""
-    held = _held(conn, reservation)
-    change = settle_rule(_balance(conn, held), entries.of_reservation(conn, reservation), micros)
-    _end(conn, held, change, "settled", now, unknown=unknown)
-    pool_days.count(conn, held.pool, held.day, tokens=tokens - held.tokens)
+    mine = held(conn, reservation)
+    change = settle_rule(_balance(conn, mine), entries.of_reservation(conn, reservation), micros)
+    _end(conn, mine, change, "settled", now, unknown=unknown)
+    pool_days.count(conn, mine.pool, mine.day, tokens=tokens - mine.tokens)
 
 
 def release(conn: Connection, reservation: str, proof: Proof, now: Instant) -> None:
     """Gives all of it back: only with the proof that nothing was charged. The request stays counted."""
-    held = _held(conn, reservation)
-    change = release_rule(_balance(conn, held), entries.of_reservation(conn, reservation), proof)
-    _end(conn, held, change, "released", now)
-    pool_days.count(conn, held.pool, held.day, tokens=-held.tokens)
+    mine = held(conn, reservation)
+    change = release_rule(_balance(conn, mine), entries.of_reservation(conn, reservation), proof)
+    _end(conn, mine, change, "released", now)
+    pool_days.count(conn, mine.pool, mine.day, tokens=-mine.tokens)
 
 
 def unknown(conn: Connection, reservation: str, now: Instant) -> None:
     """Maybe charged: the whole reserve counts as spent, and its tokens stay counted."""
-    held = _held(conn, reservation)
-    change = unknown_rule(_balance(conn, held), entries.of_reservation(conn, reservation))
-    _end(conn, held, change, "unknown", now, unknown=held.micros)
+    mine = held(conn, reservation)
+    change = unknown_rule(_balance(conn, mine), entries.of_reservation(conn, reservation))
+    _end(conn, mine, change, "unknown", now, unknown=mine.micros)
 
 
 def adjust(conn: Connection, reservation: str, micros: int, now: Instant, *, unknown: int = 0) -> None:
     """Better evidence for one that ended unknown: by the owner, or by a settlement that came late."""
-    held = _known(conn, reservation)
-    change = adjust_rule(_balance(conn, held), entries.of_reservation(conn, reservation), micros)
-    _end(conn, held, change, "settled", now, unknown=unknown - held.micros)
+    mine = _known(conn, reservation)
+    change = adjust_rule(_balance(conn, mine), entries.of_reservation(conn, reservation), micros)
+    _end(conn, mine, change, "settled", now, unknown=unknown - mine.micros)
 
 
-def _held(conn: Connection, reservation: str) -> Reservation:
+def held(conn: Connection, reservation: str) -> Reservation:
+    """A reservation that has not ended. BadInput otherwise."""
     found = _known(conn, reservation)
     if found.state != "held":
         raise BadInput(f"reservation {reservation!r} was {found.state} before: it ends once")

@@ -107,8 +107,8 @@ def write_off(conn: Connection, lease: str, now: Instant) -> LentLease:
     return replace(lent, state="written_off", reported_at=now)
 
 
-def tell_usage(conn: Connection, event: UsageEvent, terms: LeaseRules, now: Instant) -> bool:
-    """Keeps a call once, whatever it is told; its tokens count on the owner's day it was made. False for a repeat."""
+def tell_usage(conn: Connection, event: UsageEvent, terms: LeaseRules) -> bool:
+    """Keeps a call once, however often it is told; its tokens count on the owner's day it was made. False for a repeat."""
     pool, day = CATEGORY_POOLS[event.category], local_day(Instant(event.at_ms), terms.rules.zone)
     call = usage.Call(
         event.id,

@@ -46,12 +46,16 @@ _END_SLOT = (
     .where(slots.c.slot == bindparam("of_slot"))
     .values(state=bindparam("becomes"), ended_at_ms=bindparam("at_ms"), note=bindparam("why"))
 )
+_NOTE_SLOT = update(slots).where(slots.c.slot == bindparam("of_slot")).values(note=bindparam("why"))
 _SLOTS = select(slots).order_by(slots.c.slot.desc()).limit(bindparam("limit"))
 _OF_SLOT = select(func.count()).select_from(claims).where(claims.c.slot == bindparam("of_slot"))
 _ADD = insert(claims)
 _ADD_SOURCES = insert(claim_sources)
 _ONE = select(claims).where(claims.c.id == bindparam("claim"))
 _NEWEST = select(claims).order_by(claims.c.claimed_at_ms.desc(), claims.c.id.desc()).limit(bindparam("limit"))
+_LIVE_OF_SLOT = (
+    select(func.count()).select_from(claims).where(claims.c.slot == bindparam("of_slot"), claims.c.state == "claimed")
+)
 _LIVE = select(claims).where(claims.c.state == "claimed").order_by(claims.c.claimed_at_ms)
 _END = (
     update(claims)
@@ -76,12 +80,21 @@ def end_slot(conn: Connection, name: str, becomes: SlotState, now: Instant, note
     conn.execute(_END_SLOT, {"of_slot": name, "becomes": becomes, "at_ms": now, "why": note})
 
 
+def note_slot(conn: Connection, name: str, note: str) -> None:
+    conn.execute(_NOTE_SLOT, {"of_slot": name, "why": note})
+
+
 def newest_slots(conn: Connection, limit: int = 14) -> tuple[SlotRow, ...]:
     return tuple(_slot(row) for row in conn.execute(_SLOTS, {"limit": limit}))
 
 
 def count_of_slot(conn: Connection, name: str) -> int:
     return int(conn.execute(_OF_SLOT, {"of_slot": name}).scalar_one())
+
+
+def at_work(conn: Connection, name: str) -> bool:
+    """Whether a claim of this slot is being summarised, or was abandoned and nobody has released it."""
+    return conn.execute(_LIVE_OF_SLOT, {"of_slot": name}).scalar_one() > 0
 
 
 def add(conn: Connection, claim: Claimed, source_ids: tuple[str, ...]) -> None:

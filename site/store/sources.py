@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, insert, or_, select, update
 
 from core.clock import Instant
 
@@ -50,9 +50,20 @@ _WAITING: tuple[ColumnElement[bool], ...] = (
     sources.c.id.not_in(_IN_A_CLAIM),
 )
 _ORDER = (sources.c.said_at_ms, sources.c.id)
-_WAITING_FIRST = select(sources).where(*_WAITING).order_by(*_ORDER).limit(bindparam("limit"))
-_WAITING_NAMED = select(sources).where(*_WAITING, sources.c.id.in_(bindparam("ids", expanding=True))).order_by(*_ORDER)
-_COUNT_WAITING = select(func.count()).select_from(sources).where(*_WAITING, sources.c.speaker == "person")
+_PERSON = sources.c.speaker == "person"
+_TURNS = (
+    select(sources.c.turn)
+    .where(*_WAITING, _PERSON)
+    .group_by(sources.c.turn)
+    .order_by(func.min(sources.c.said_at_ms))
+    .limit(bindparam("turns"))
+)
+_TURNS_NAMED = select(sources.c.turn).where(*_WAITING, _PERSON, sources.c.id.in_(bindparam("ids", expanding=True)))
+# Only what reached the person stands beside their words; a reply alone is nothing to digest.
+_TALK = (*_WAITING, or_(_PERSON, sources.c.heard == 1))
+_WAITING_FIRST = select(sources).where(*_TALK, sources.c.turn.in_(_TURNS)).order_by(*_ORDER)
+_WAITING_NAMED = select(sources).where(*_TALK, sources.c.turn.in_(_TURNS_NAMED)).order_by(*_ORDER)
+_COUNT_WAITING = select(func.count()).select_from(sources).where(*_WAITING, _PERSON)
 _OF_CLAIM = (
     select(sources)
     .join(claim_sources, claim_sources.c.source_id == sources.c.id)
@@ -113,12 +124,13 @@ def change(conn: Connection, source: Source) -> None:
     conn.execute(_CHANGE, values)
 
 
-def waiting(conn: Connection, limit: int) -> tuple[Source, ...]:
-    """What no digest has taken up, oldest first."""
-    return tuple(_source(row) for row in conn.execute(_WAITING_FIRST, {"limit": limit}))
+def waiting(conn: Connection, turns: int) -> tuple[Source, ...]:
+    """The oldest turns that no digest has taken up, whole, with the replies in them that were heard."""
+    return tuple(_source(row) for row in conn.execute(_WAITING_FIRST, {"turns": turns}))
 
 
 def waiting_among(conn: Connection, ids: tuple[str, ...]) -> tuple[Source, ...]:
+    """The same for the turns these sources are in."""
     return tuple(_source(row) for row in conn.execute(_WAITING_NAMED, {"ids": ids}))
 
 

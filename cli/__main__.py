@@ -1,0 +1,5 @@
+"""`python -m cli` is `penfriend`."""
+
+from .main import main
+
+main()

@@ -1,0 +1,51 @@
+"""The owner's pages under one router with one door. A new topic is one file and one line here."""
+
+from functools import partial
+
+from litestar import Response, Router
+from litestar.di import Provide
+from litestar.exceptions import HTTPException, NotFoundException
+
+from core.errors import BadInput
+
+from ..assets import Assets
+from ..owner.door import AnyRequest, owner_door, signed_in
+from ..owner.pages import DeskPages, chosen_language
+from ..parts import Parts
+from . import owner_desk, owner_inbox, owner_money, owner_pairings, owner_sign_in
+
+MAX_BODY_BYTES = 2 * 1024 * 1024
+
+HANDLERS = [
+    *owner_desk.HANDLERS,
+    *owner_inbox.HANDLERS,
+    *owner_pairings.HANDLERS,
+    *owner_money.HANDLERS,
+]
+
+
+def owner_routers(parts: Parts, assets: Assets) -> list[Router]:
+    desk = DeskPages(parts.settings, assets)
+    common = {"desk": Provide(lambda: desk, sync_to_thread=False)}
+    refusals = {BadInput: partial(_refused, desk), HTTPException: partial(_refused, desk)}
+    inside = Router(
+        "/owner",
+        route_handlers=HANDLERS,
+        before_request=owner_door(parts.store, parts.clock, desk),
+        dependencies={"session": Provide(signed_in)},
+        request_max_body_size=MAX_BODY_BYTES,
+    )
+    outside = owner_sign_in.sign_in_router(parts)
+    return [Router("/", route_handlers=[inside, outside], dependencies=common, exception_handlers=refusals)]
+
+
+def _refused(desk: DeskPages, request: AnyRequest, error: Exception) -> Response[str]:
+    """What happened and what to do, as a page, with the status of the fault."""
+    status = error.status_code if isinstance(error, HTTPException) else 400
+    detail = "" if isinstance(error, NotFoundException) else _sentence(error)
+    language = chosen_language(desk.settings, None, request.headers.get("accept-language", ""))
+    return desk.outside("refused.html", language, status=status, heading=status, detail=detail)
+
+
+def _sentence(error: Exception) -> str:
+    return error.detail if isinstance(error, HTTPException) else str(error)
