@@ -38,7 +38,9 @@ def a_draft(claim: m.Claim, title: str = "A cat", body: str = "There is a cat.",
 async def submit(world: DeskWorld, claim: m.Claim, draft: m.Draft | None = None) -> int:
     answer = await world.control("digest", f"/digests/{claim.id}/draft", draft or a_draft(claim))
     assert answer.status_code == 200, answer.text
-    return m.DraftKept.model_validate_json(answer.content).digest
+    number = m.DraftKept.model_validate_json(answer.content).digest
+    assert number is not None
+    return number
 
 
 async def a_waiting_draft(world: DeskWorld) -> int:
