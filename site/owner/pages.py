@@ -25,6 +25,7 @@ LANG_TAG = {"zh": "zh-Hans", "en": "en"}
 NAVIGATION = (
     ("/owner", "Desk"),
     ("/owner/inbox", "Inbox"),
+    ("/owner/drafts", "Articles"),
     ("/owner/outbox", "Outbox"),
     ("/owner/voice", "Voice"),
     ("/owner/pairings", "Pairings"),
@@ -32,7 +33,14 @@ NAVIGATION = (
     ("/owner/security", "Security"),
 )
 # Where a page stands in the navigation; the others go by their own name.
-STANDS_AT = {"desk.html": "/owner", "review.html": "/owner/inbox", "conflict.html": "/owner/inbox"}
+STANDS_AT = {
+    "desk.html": "/owner",
+    "review.html": "/owner/inbox",
+    "conflict.html": "/owner/inbox",
+    "draft.html": "/owner/drafts",
+    "draft_conflict.html": "/owner/drafts",
+    "versions.html": "/owner/drafts",
+}
 
 
 def speaker(language: str) -> Callable[..., str]:
