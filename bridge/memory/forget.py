@@ -10,10 +10,13 @@ from core.clock import Instant
 from core.control.messages import SaidRecord
 from core.ids import MessageId, TurnId
 
+from ..deliver import settle_turn
 from ..store.conversations import Conversation
 from ..store.counters import MESSAGE_CHANGE, next_number
 from ..store.messages import Message, messages_of_turn
+from ..store.replies import move_part, parts_of, replies_of_turn
 from ..store.sync_records import add_record
+from ..turn import PartEvent, PartState
 
 LAST_TURN = sql(
     "SELECT max(turn_id) FROM messages WHERE conversation_id = :conversation AND deleted_at_ms IS NULL AND turn_id IS NOT NULL"
@@ -28,8 +31,9 @@ ERASE = (
     ),
 )
 ERASE_REPLIES = (
+    # One that is being sent just now loses its words when it is known what came of it.
     sql(
-        "UPDATE parts SET text = '' WHERE reply_id IN (SELECT id FROM replies WHERE turn_id = :turn) AND state NOT IN ('intent', 'sending', 'deferred', 'held')"
+        "UPDATE parts SET text = '' WHERE reply_id IN (SELECT id FROM replies WHERE turn_id = :turn) AND state <> 'sending'"
     ),
     sql("UPDATE replies SET text = '' WHERE turn_id = :turn"),
     sql("DELETE FROM context_records WHERE turn_id = :turn"),
@@ -41,14 +45,24 @@ def forget_last_exchange(conn: Connection, conversation: Conversation, now: Inst
     turn = conn.execute(LAST_TURN, {"conversation": conversation.id}).scalar_one()
     if turn is None:
         return 0
-    gone = [message for message in messages_of_turn(conn, TurnId(turn)) if not message.deleted]
+    gone = messages_of_turn(conn, TurnId(turn))
     for message in gone:
         erase_message(conn, message.id, now)
         if not message.private:
             add_record(conn, _forgotten(conversation, message), now)
+    _give_up_waiting(conn, TurnId(turn), now)
     for statement in ERASE_REPLIES:
         conn.execute(statement, {"turn": turn})
     return len(gone)
+
+
+def _give_up_waiting(conn: Connection, turn: TurnId, now: Instant) -> None:
+    """What is forgotten is not said afterwards."""
+    for reply in replies_of_turn(conn, turn):
+        for part in parts_of(conn, reply.id):
+            if part.state in (PartState.INTENT, PartState.DEFERRED, PartState.HELD):
+                move_part(conn, part.id, PartEvent.GIVEN_UP, now, actor="owner", detail="the exchange was forgotten")
+    settle_turn(conn, turn, now)
 
 
 def erase_message(conn: Connection, message: MessageId, now: Instant) -> None:
