@@ -90,6 +90,7 @@ class Gateway:
     answer_bell: Bell = field(default_factory=Bell)
     grant_bell: Bell = field(default_factory=Bell)
     sync_bell: Bell = field(default_factory=Bell)
+    memory_bell: Bell = field(default_factory=Bell)
     deliver_bells: dict[Account, Bell] = field(default_factory=dict)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
@@ -110,6 +111,7 @@ class Gateway:
         loops = [self._loop("answer", self.answer_bell, self._answer_due)]
         loops += [self._loop("grants", self.grant_bell, self._renew_grant)]
         loops += [self._loop("sync", self.sync_bell, self._sync)]
+        loops += [self._loop("memory", self.memory_bell, self.memory.keep_up)]
         loops += [self._follow_instructions()]
         for channel in self.channels:
             loops.append(self._poll(channel))
@@ -125,7 +127,7 @@ class Gateway:
 
     async def _drain(self, tasks: set["asyncio.Task[None]"], stop: "asyncio.Task[bool]") -> None:
         self.stopping.set()
-        for bell in (self.answer_bell, self.grant_bell, self.sync_bell, *self.deliver_bells.values()):
+        for bell in (self.answer_bell, self.grant_bell, self.sync_bell, self.memory_bell, *self.deliver_bells.values()):
             bell.ring()
         _, late = await asyncio.wait({*tasks, *self._tasks}, timeout=DRAIN_S)
         for task in (*late, stop):
@@ -221,6 +223,7 @@ class Gateway:
         self.counted.update(admitted.counted)
         self.answer_bell.ring()
         self.sync_bell.ring()
+        self.memory_bell.ring()
         self.deliver_bells[channel.account].ring()
 
     async def _answer_knock(self, channel: Channel, update: Update, knock: Knock) -> None:
