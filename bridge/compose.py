@@ -19,6 +19,7 @@ from .memory.excerpts import excerpts_of
 from .memory.index import MemoryIndex
 from .memory.pack import DoesNotFit, Material, Packed, Record, Setting, pack, quote_of, with_quotes
 from .memory.preferences import preference_records, superseded_messages
+from .memory.reading import Reads, Recalls
 from .memory.recall import Recalled, RecallQuery
 from .memory.recent import READ_AT_MOST, Exchange, exchanges_of
 from .memory.related import CHANGED_SINCE, records_of_hits
@@ -110,7 +111,7 @@ async def compose(
 
 
 async def compose_for(
-    store: Store, memory: MemoryIndex, settings: Settings, model: ModelConfig, situation: Situation, now: Instant
+    store: Reads, memory: Recalls, settings: Settings, model: ModelConfig, situation: Situation, now: Instant
 ) -> Composed | DoesNotFit:
     exchanges = exchanges_of(situation.before, settings.bridge.recent_turns)
     setting = _setting(settings, model, situation, now)

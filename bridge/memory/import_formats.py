@@ -108,6 +108,10 @@ def _generic(number: int, line: str) -> Read:
         problem = wrong.errors()[0]
         where = ".".join(str(part) for part in problem["loc"])
         return Unreadable(number, f"{where}: {problem['msg']}" if where else str(problem["msg"]))
+    return line_of(one)
+
+
+def line_of(one: GenericLine) -> ImportedLine:
     return ImportedLine(one.chat, one.id, one.who, one.name, one.text, instant_of(one.at))
 
 

@@ -208,6 +208,10 @@ class MemoryIndex:
             yield from (entry_of(message, self._zone) for message in page if not message.deleted)
             after = page[-1].change
 
+    def ask_for_rebuild(self) -> None:
+        """The next `keep_up` begins one."""
+        self._mark.touch()
+
     async def settle(self) -> None:
         """Everything the store has is committed to the index when this returns: for commands that end at once."""
         await self.catch_up()
