@@ -17,7 +17,7 @@ from typing import TypeVar
 import structlog
 
 from core.clock import Clock
-from core.control.client import ControlClient
+from core.control.client import LONG_POLL_S, ControlClient
 from core.control.messages import PairingClaim
 from core.errors import ControlError, PenfriendError, StoreBroken
 from core.ids import Account, TurnId
@@ -26,6 +26,7 @@ from core.store import Store
 from core.text.split import Unit
 
 from .answer import Answering, Mint, answer_turn
+from .channels.console import ConsoleChannel
 from .channels.contract import Capabilities, Channel, ChannelStopped, Outgoing, Update
 from .deliver import Delivering, deliver_waiting
 from .grant import GrantKeeper
@@ -37,6 +38,7 @@ from .pairing import Knock
 from .recover import recover
 from .store.bindings import keep_binding
 from .store.cursors import find_cursor
+from .store.grants import find_grant
 from .store.strangers import forget_stranger
 from .store.turns import due_turns, next_due
 from .sync import Syncing
@@ -93,6 +95,8 @@ class Gateway:
     memory_bell: Bell = field(default_factory=Bell)
     deliver_bells: dict[Account, Bell] = field(default_factory=dict)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    acquainted: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once the site has ever said who may talk: before that nobody could be told from a stranger."""
     _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
     _running: set[TurnId] = field(default_factory=set)
 
@@ -104,6 +108,8 @@ class Gateway:
         found = await self.store.write(recover, self.answering, self.delivering, self.clock())
         for what, number in found.items():
             log.warning("found at start", what=what, number=number)
+        if await self.store.read(find_grant) is not None:
+            self.acquainted.set()
         await self.memory.catch_up()
 
     async def run(self) -> None:
@@ -114,6 +120,8 @@ class Gateway:
         loops += [self._loop("memory", self.memory_bell, self.memory.keep_up)]
         loops += [self._follow_instructions()]
         for channel in self.channels:
+            if isinstance(channel, ConsoleChannel):
+                channel.on_open = self.deliver_bells[channel.account].ring
             loops.append(self._poll(channel))
             loops.append(
                 self._loop(f"deliver {channel.account}", self.deliver_bells[channel.account], self._delivery(channel))
@@ -163,6 +171,7 @@ class Gateway:
         cursor, stale = await self.store.read(find_cursor, channel.account, channel.fingerprint)
         if stale:
             log.warning("the credential changed: the old cursor is dropped", account=channel.account)
+        await self._either(self.acquainted)
         while not self.stopping.is_set():
             if reason := self._full():
                 self.problems["capacity"] = reason
@@ -312,6 +321,7 @@ class Gateway:
 
     async def _renew_grant(self) -> float:
         if await self.grants.renew_if_due():
+            self.acquainted.set()
             self.answer_bell.ring()
             for bell in self.deliver_bells.values():
                 bell.ring()
@@ -330,10 +340,12 @@ class Gateway:
         return 0.0 if more else IDLE_S
 
     async def _follow_instructions(self) -> None:
+        wait_s = 0  # the first answer comes at once and shows that the site is there
         while not self.stopping.is_set():
             try:
-                await self._until_stopping(carry_out_next(self.instructing))
+                await self._until_stopping(carry_out_next(self.instructing, wait_s))
                 self.problems.pop("instructions", None)
+                wait_s = LONG_POLL_S
                 self.sync_bell.ring()
                 for bell in self.deliver_bells.values():
                     bell.ring()
@@ -341,7 +353,15 @@ class Gateway:
                 return
             except PenfriendError as problem:
                 self._note("instructions", problem)
-                await self._pause(RETRY_S * 2)
+                wait_s = 0
+                await self._pause(RETRY_S)
+
+    async def _either(self, event: asyncio.Event) -> None:
+        """Waits for the event or for the stop."""
+        waits = [asyncio.ensure_future(event.wait()), asyncio.ensure_future(self.stopping.wait())]
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for wait in waits:
+            wait.cancel()
 
     async def _pause(self, seconds: float) -> None:
         try:

@@ -26,7 +26,9 @@ from .store.turns import Turn, move_turn, turns_in
 from .turn import TurnEvent, TurnPhase
 
 TOO_OLD_MS = 24 * 3_600_000
-RETRY_MS = 5_000
+RETRY_MS = 1_000
+NO_LEASE_MS = 30_000
+"""When the site has no money to lend just now, it is asked again after this."""
 
 
 @dataclass
@@ -63,7 +65,7 @@ class GrantKeeper:
             return False
         await self.store.write(self._keep, grant, reports, self.clock())
         self.problem, self.refusal = "", grant.refusal
-        wait = RETRY_MS * 6 if grant.lease is None else (grant.expires_at_ms - grant.issued_at_ms) // 2
+        wait = NO_LEASE_MS if grant.lease is None else (grant.expires_at_ms - grant.issued_at_ms) // 2
         self.renew_at = Instant(now + max(RETRY_MS, wait))
         return True
 

@@ -34,9 +34,9 @@ class Instructing:
     clock: Clock
 
 
-async def carry_out_next(parts: Instructing) -> int:
-    """Waits for instructions and carries each out; returns how many. Errors: ControlError, StoreError."""
-    instructions = await parts.control.instructions()
+async def carry_out_next(parts: Instructing, wait_s: int) -> int:
+    """Waits up to `wait_s` seconds for instructions and carries each out; returns how many. Errors: ControlError, StoreError."""
+    instructions = await parts.control.instructions(wait_s)
     for instruction in instructions:
         result = await parts.store.write(carry_out, parts, instruction, parts.clock())
         await parts.control.instruction_done(instruction.id, result)

@@ -1,7 +1,7 @@
 """From a checked digest, or from the bare sources, to what the inbox gets: a title, a Markdown body, and its facts.
 
 Pure. Every sentence becomes text in a document of ours and is written by `core.document`, so that no sentence can make a
-heading, a link, an image or HTML, however it is worded. Source ids stand beside the body, in the facts, never inside it.
+heading, an image, HTML, or a link that hides where it leads, however it is worded. Source ids stand beside the body, in the facts, never inside it.
 """
 
 from collections.abc import Mapping, Sequence

@@ -22,7 +22,7 @@ from .owner.start import prepare
 from .pages import FIRST_SCRIPT, script_hash
 from .parts import Parts
 from .public_side import build_public_side
-from .routes import article, ask, errors, health, public, search, static
+from .routes import article, ask, assistant, errors, feeds, health, public, search, static
 from .routes.control import control_router
 from .routes.owner import owner_routers
 from .store.schema import SCHEMA
@@ -31,8 +31,10 @@ HANDLERS: list[ControllerRouterHandler] = [
     *health.HANDLERS,
     *static.HANDLERS,
     *public.HANDLERS,
+    *feeds.HANDLERS,
     *search.HANDLERS,
     *ask.HANDLERS,
+    *assistant.HANDLERS,
     *article.HANDLERS,
 ]
 

@@ -61,5 +61,5 @@ def _hit(knowledge: Knowledge, found: Found, query: str) -> dict[str, object]:
         "slug": knowledge.publication(found.article).teaser.slug,
         "block": piece.block,
         "score": round(found.score, 4),
-        "parts": {"covered": round(found.covered, 3), "passages": len(found.chunks)},
+        "parts": {"near": round(found.near, 3), "passages": len(found.chunks)},
     }

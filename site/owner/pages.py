@@ -22,6 +22,14 @@ from .words import ZH
 
 LANGUAGES: tuple[Language, ...] = ("zh", "en")
 LANG_TAG = {"zh": "zh-Hans", "en": "en"}
+NAVIGATION = (
+    ("/owner", "Desk"),
+    ("/owner/inbox", "Inbox"),
+    ("/owner/pairings", "Pairings"),
+    ("/owner/money", "Money"),
+)
+# Where a page stands in the navigation; the others go by their own name.
+STANDS_AT = {"desk.html": "/owner", "review.html": "/owner/inbox", "conflict.html": "/owner/inbox"}
 
 
 def speaker(language: str) -> Callable[..., str]:
@@ -54,7 +62,7 @@ class DeskPages:
         self.settings = settings
         self._zone = zone_of(settings)
         self._env: Environment = new_environment(settings, assets)
-        self._env.globals.update(money=money_text, currency=settings.budgets.currency, when=self._when, day=self._day)
+        self._env.globals.update(money=money_text, currency=settings.budgets.currency, when=self._when, navigation=NAVIGATION)
 
     def page(
         self,
@@ -75,14 +83,12 @@ class DeskPages:
         )
 
     def render(self, template: str, language: str, **context: Any) -> str:
-        frame = {"t": speaker(language), "language": language, "tag": LANG_TAG[language]}
+        here = STANDS_AT.get(template, f"/owner/{template.removesuffix('.html')}")
+        frame = {"t": speaker(language), "language": language, "tag": LANG_TAG[language], "here": here}
         return self._env.get_template(f"owner/{template}").render(frame, **context)
 
     def _when(self, at: Instant | None) -> str:
         return "" if at is None else local_time(at, self._zone).strftime("%Y-%m-%d %H:%M")
-
-    def _day(self, at: Instant) -> str:
-        return local_time(at, self._zone).strftime("%Y-%m-%d")
 
 
 def zone_of(settings: Settings) -> ZoneInfo:

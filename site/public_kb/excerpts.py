@@ -36,12 +36,12 @@ def best_sentences(text: str, asked: Mapping[str, float], limit: int) -> str:
     all_of = sentences(text)
     if not all_of:
         return ""
-    worth = [worth(sentence, asked) for sentence in all_of]
-    start = max(range(len(all_of)), key=lambda at: (worth[at], -at))
+    value = [worth(sentence, asked) for sentence in all_of]
+    start = max(range(len(all_of)), key=lambda at: (value[at], -at))
     first, last = start, start
     while True:
-        before = worth[first - 1] if first > 0 else -1.0
-        after = worth[last + 1] if last + 1 < len(all_of) else -1.0
+        before = value[first - 1] if first > 0 else -1.0
+        after = value[last + 1] if last + 1 < len(all_of) else -1.0
         grown = (first - 1, last) if before > after else (first, last + 1)
         if max(before, after) < 0 or len(_joined(all_of[grown[0] : grown[1] + 1])) > limit:
             return _joined(all_of[first : last + 1])

@@ -15,15 +15,15 @@ from pathlib import Path
 
 from core.lexical.entry import Entry
 from core.lexical.index import LexicalIndex
+from core.model.offline import language_of
 from core.text.tokens import index_tokens, query_weights
 
 from ..store.publications import Changes, Publication, PublicReader, Teaser
 from .chunks import Chunk, chunks_of
-from .ranking import Found, above_floor, coverage, group_by_article
+from .ranking import Found, above_floor, group_by_article, weight_of
 
 SCOPE = "articles"
 CANDIDATES = 80
-LOOKED_AT = 8
 TITLE_COUNTS = 2
 COMMIT_AT = 5_000
 FOLLOW_UP = 0.35
@@ -78,8 +78,7 @@ class Knowledge:
         """At most three articles that can answer the question, best first; none when nothing is near enough."""
         asked = with_earlier(query_weights(question), earlier)
         with self._lock:
-            near = self._rank(asked, page)[:LOOKED_AT]
-            return above_floor([replace(one, covered=self._covered(one, asked)) for one in near], page)
+            return above_floor(self._rank(asked, page), language_of(question, "en"), page)
 
     def search(self, words: str, limit: int, earlier: tuple[str, ...] = ()) -> list[Found]:
         """Articles that hold the words, best first. Somebody who searches sees weak matches too."""
@@ -87,11 +86,9 @@ class Knowledge:
             return self._rank(with_earlier(query_weights(words), earlier), None)[:limit]
 
     def _rank(self, asked: Mapping[str, float], page: int | None) -> list[Found]:
-        return group_by_article(self._index.search([SCOPE], asked, CANDIDATES), page)
-
-    def _covered(self, found: Found, asked: Mapping[str, float]) -> float:
-        held = {token for number in found.chunks[:2] for token in self._tokens(self._chunks[number])}
-        return coverage(asked, self._holding, len(self._chunks), held)
+        ranked = group_by_article(self._index.search([SCOPE], asked, CANDIDATES), page)
+        weight = weight_of(asked, self._holding, len(self._chunks))
+        return [replace(one, near=one.score / weight if weight else 0.0) for one in ranked]
 
     def _take(self, changes: Changes) -> None:
         with self._lock:
