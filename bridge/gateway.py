@@ -85,6 +85,7 @@ class Gateway:
     answer_bell: Bell = field(default_factory=Bell)
     grant_bell: Bell = field(default_factory=Bell)
     sync_bell: Bell = field(default_factory=Bell)
+    memory_bell: Bell = field(default_factory=Bell)
     deliver_bells: dict[Account, Bell] = field(default_factory=dict)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     acquainted: asyncio.Event = field(default_factory=asyncio.Event)
@@ -117,6 +118,7 @@ class Gateway:
         loops = [self._loop("answer", self.answer_bell, self.answer_due)]
         loops += [self._loop("grants", self.grant_bell, self.renew_grant)]
         loops += [self._loop("sync", self.sync_bell, self.sync)]
+        loops += [self._loop("memory", self.memory_bell, self.memory.keep_up)]
         loops += [self._follow_instructions()]
         for channel in self.channels:
             if isinstance(channel, ConsoleChannel):
@@ -135,7 +137,7 @@ class Gateway:
     async def _drain(self, loops: set["asyncio.Task[None]"], stop: "asyncio.Task[bool]") -> None:
         """Steps in hand end; a step that takes too long is cut, which the store then says."""
         self.stopping.set()
-        for bell in (self.answer_bell, self.grant_bell, self.sync_bell, *self.deliver_bells.values()):
+        for bell in (self.answer_bell, self.grant_bell, self.sync_bell, self.memory_bell, *self.deliver_bells.values()):
             bell.ring()
         deadline = asyncio.get_running_loop().time() + DRAIN_S
         # The loops first: the last step of one of them may still begin a turn.
@@ -211,6 +213,7 @@ class Gateway:
         admitted = await self.reception.take_in(channel, batch)
         self.answer_bell.ring()
         self.sync_bell.ring()
+        self.memory_bell.ring()
         self.deliver_bells[channel.account].ring()
         for update, knock in admitted.knocks:
             await self.reception.answer_knock(channel, update, knock)
