@@ -239,7 +239,7 @@ def _rescored(
     if float(total.max()) < FLOOR * found.weight and not ("day" in parts and parts["day"].any()):
         return []
     best = np.lexsort((-np.array(rows), -np.round(total, 4)))[: query.limit + len(query.known)]
-    return [_hit(rows[row], row, float(total[row]), parts) for row in best.tolist()]
+    return [_hit(rows[row], row, float(total[row]), parts) for row in best.tolist() if total[row] > 0]
 
 
 def _hit(at: int, row: int, score: float, parts: Mapping[str, Floats]) -> RecallHit:

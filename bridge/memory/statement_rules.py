@@ -54,8 +54,14 @@ _EN_ADVERBS = (
 )
 _EN_X = r"(?P<x>[^,.;:!?]{2,50}?)(?= (?:but|because|and i|so|since|these days|any ?more|now|instead|too)\b|[,.;:!?]|$)"
 _EN_OLD = r"(?P<old>[^,.;:!?]{1,40}?)"
-_EN_POINTS = r"(?:this|that|it|its|you|your|him|her|them|these|those|how|when|what|the way|to think|where)\b"
+_EN_POINTS = r"(?:this|that|it|its|you|your|him|her|them|these|those|how|when|what|the way|to think|where|is|are|was|makes?|made|every|not)\b"
 _EN_START = r"(?:^|[,;:] |\b(?:also|and|but|so|ok|okay|oh|hey|well|btw|please)[,:]? )"
+
+_EN_FIRST = r"^(?:(?:also|and|but|so|ok|okay|oh|hey|well|btw|please)[,:]? )*"
+_TELLS = (
+    r"(?:us(?:e|ing)|answer|reply|write|writing|say|saying|mention|ask|remind|send|talk|speak|tell|includ|suggest|recommend"
+    r"|put|add|address|keep|explain|quot|shar|bring|translat|format|begin|start|end|show|apologi)\w*\b"
+)
 
 RULES: tuple[Rule, ...] = (
     # --- what the person is called -------------------------------------------------------------------------------
@@ -231,13 +237,25 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "manner",
         "manner:{x}",
-        rf"{_EN_START}+(?:please )?(?:always|never|from now on,?|going forward,?|in (?:the )?future,?|stop|don't ever"
-        r"|please don't|please do not|don't(?= (?:use|mention|talk|ask|remind|send|write|say|bring|include|tell|share)\b))"
-        r"(?: please)? (?!mind|again|been|wanted|had|thought|i\b|he\b|she\b|we\b|it\b|that\b|this\b|the )"
-        r"(?P<x>(?:(?! (?:that|this|it)\b)[^.;!?]){3,80})",
-        ("Please don't use emojis.", "From now on, answer in one sentence.", "Never mention my ex again",
-         "Always use metric units."),
-        ("Never mind.", "Stop it!", "Don't worry.", "Don't put that into the journal please.", "Always wanted to go"),
+        rf"{_EN_FIRST}(?:(?:please )?(?:always|never|don't ever|please don't|please do not|don't|stop)(?: ever)? (?={_TELLS})"
+        r"|(?:from now on|going forward|in (?:the )?future),? (?!i\b|i'|he\b|she\b|we\b|it\b|that\b|this\b|the ))"
+        r"(?!say never)(?P<x>(?:(?! (?:that|this|it)\b)[^.;!?]){3,80})(?=[.;!?]|$)",
+        (
+            "Please don't use emojis.",
+            "From now on, answer in one sentence.",
+            "Never mention my ex again",
+            "Always use metric units.",
+        ),
+        (
+            "Never mind.",
+            "Stop it!",
+            "Don't worry.",
+            "Don't put that into the journal please.",
+            "Always wanted to go",
+            "Never give up!",
+            "Always here to help.",
+            "They always make us smile.",
+        ),
     ),
     # --- remember ------------------------------------------------------------------------------------------------
     _rule(
@@ -251,11 +269,13 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "remember",
         "remember:{x}",
-        rf"{_EN_START}+(?:please )?(?:remember|note|keep in mind|bear in mind|don't forget|make a note)"
-        r"(?:(?: for later| to self)?:| that|,| my\b| i\b| to\b)+ ?(?!when |how |what |if you )(?P<x>[^?]{4,160})",
+        rf"{_EN_FIRST}(?:please )?(?:remember|note|keep in mind|bear in mind|don't forget|make a note)"
+        r"(?:(?: for later| to self)?:|(?: that| to| my| i)\b(?=.*(?:\b(?:i|i'm|i've|my|me|mine|we|our)\b|\d))) ?"
+        r"(?!when |how |what |if you )(?P<x>[^?]{4,160})",
         ("Remember that my sister's birthday is May 3.", "Please keep in mind that I work nights.",
          "Note for later: the lock closes on 23 March."),
-        ("I remember that day.", "Do you remember that my sister came?", "I can't remember that name"),
+        ("I remember that day.", "Do you remember that my sister came?", "I can't remember that name",
+         "Remember that staying positive is important.", "And don't forget to motivate others."),
     ),
     # --- corrections: the longest-lived, therefore last, and never kept in half -----------------------------------
     _rule(

@@ -97,7 +97,7 @@ def _is_stated(sentence: str, match: re.Match[str]) -> bool:
     before = sentence[: match.start()]
     clause = re.split(r"[,，;；]", sentence[: match.end()])[-1]
     whole_clause = before.rpartition(",")[2] + match[0]
-    if match[0][:1] in "但不过而可也,，" and "我" not in before and match.re in _ELIDED:
+    if not match[0].startswith("我") and match.re in _ELIDED and not _OF_ME.search(before):
         return False
     return not (
         _IF.search(sentence[: match.end()])
@@ -156,8 +156,10 @@ _PASSING = re.compile(
     r"今天|今晚|今早|昨天|刚才|刚刚|这次|这会儿|此刻|一时|\b(?:today|tonight|right now|at the moment|this (?:morning|week|time))\b"
 )
 _MARKED = re.compile(
-    r"不对|错了|更正|纠正|其实|我(?:的|叫|是|妹|姐|妈|爸|家|女|儿|喜欢)|生日|名字|\b(?:actually|meant|correction|sorry|no,|my)\b"
+    r"不对|错了|更正|纠正|其实|我(?:的|叫|是|妹|姐|妈|爸|家|女|儿|喜欢)|生日|名字|\b(?:actually|meant|correction|sorry|no,)\b"
 )
 _NOT_FIRST = re.compile(r".{0,12}不是|(?:no, )?(?:it's |it is )?not\b")
 _POINTS_BACK = re.compile(r"[他她它]|\b(?:he|she|they|him|her|them|it|his|hers|their)\b")
 _ELIDED = frozenset(rule.pattern for rule in RULES if rule.kind in ("taste", "diet") and "我|" in rule.pattern.pattern)
+_OF_ME = re.compile(r"^[^他她它您你]*我[^他她它您你]*$")
+"""What stands before a clause without a subject, when it goes on about the speaker."""
