@@ -8,7 +8,7 @@ SPOKEN_BY_NAME = (
     "waiting", "rewriting", "published", "unpublished", "discarded", "failed", "claimed", "drafted", "released",
     "unknown", "expired", "held", "frozen", "revoked", "done", "empty", "told", "chat", "readers", "digest", "owner",
     "guest", "persona", "waits", "delivered", "not_delivered", "send_again", "sent", "accepted", "deferred", "intent",
-    "draft", "private", "post", "note", "project", "Desk", "Inbox", "Articles", "Outbox", "Voice", "Pairings", "Money", "Security",
+    "draft", "private", "post", "note", "project", "Desk", "Inbox", "Articles", "Memory", "Outbox", "Voice", "Pairings", "Money", "Security",
 )  # fmt: skip
 
 ZH: dict[str, str] = {
@@ -206,6 +206,19 @@ ZH: dict[str, str] = {
     "post": "文章",
     "note": "札记",
     "project": "项目",
+    # memory
+    "Memory": "记忆",
+    "What was said, as the bridge told it. Private: readers and their answers never see any of it.": "说过的话，由网关送来。仅你可见，读者和给读者的回答从不使用。",
+    "Search what was said": "搜索说过的话",
+    "Search": "搜索",
+    "Nothing was said yet. It appears here a moment after a chat.": "还没有说过什么。聊过之后片刻就会出现在这里。",
+    "Nothing that was said holds these words.": "说过的话里没有这些字。",
+    "The exchange": "这一轮对话",
+    "Forget this exchange": "忘记这一轮对话",
+    "Forgotten here. The bridge forgets it too as soon as it hears of it: the outbox shows when it has.": "这里已经忘记。网关收到后也会忘记，完成与否见发件箱。",
+    "The words go from this site at once, and from the bridge with what it drew from them: preferences, index, replies that quote them. Drafts made from them are emptied. Backups keep them until they expire. There is no undo.": "这些话会立刻从网站删除；网关也会删除，连同由此得来的偏好、索引和引用它们的回复。由它们写成的草稿会被清空。备份会保留到过期。无法撤销。",
+    "These digests were made from it": "由它写成的小结",
+    "What is published stays as you approved it: edit it, or take it off the site.": "已发布的保持你批准的样子：可以修改，或从网站撤下。",
     # the voice
     "How the persona speaks with you and writes its digests. It is private: readers' answers never see it. Empty is fine.": "笔友怎样和你说话、怎样写小结。仅你可见，回答读者时从不使用。可以留空。",
     "Another version was saved after you began. Yours stands in the form, the saved one is the first below.": "你动笔之后别处保存过。你的在表单里，已保存的是下面第一条。",

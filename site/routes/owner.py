@@ -19,6 +19,7 @@ from . import (
     owner_desk,
     owner_drafts,
     owner_inbox,
+    owner_memory,
     owner_money,
     owner_outbox,
     owner_pairings,
@@ -33,6 +34,7 @@ MAX_BODY_BYTES = 2 * 1024 * 1024
 HANDLERS = [
     *owner_desk.HANDLERS,
     *owner_inbox.HANDLERS,
+    *owner_memory.HANDLERS,
     *owner_drafts.HANDLERS,
     *owner_publishing.HANDLERS,
     *owner_pairings.HANDLERS,
