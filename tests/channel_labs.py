@@ -13,9 +13,13 @@ from pydantic import SecretStr
 from bridge.channels.console import CHAT, SENDER, ConsoleChannel, Said, Terminal
 from bridge.channels.contract import Channel
 from bridge.channels.telegram import TelegramChannel
+from bridge.channels.wechat import WeChatChannel
+from bridge.channels.wechat_session import Session, keep_session
 from core.clock import system_clock
 from core.settings import Telegram
 
+from .fakes.ilink_server import BOT, USER, IlinkServer
+from .fakes.ilink_server import TOKEN as WECHAT_TOKEN
 from .fakes.platform import PlatformServer
 from .fakes.telegram_server import TOKEN, TelegramServer, refusal
 
@@ -118,6 +122,59 @@ class TelegramLab(ServerLab):
         return [str(one["text"]) for one in self.server.sent]
 
 
+class WeChatLab(ServerLab):
+    chat = sender = USER
+    replays = False
+    faults: Mapping[str, str] = MappingProxyType(
+        {
+            "busy": "sent",
+            "drop_before": "unknown",
+            "drop_after": "unknown",
+            "lie_500": "unknown",
+            "html": "unknown",
+            "refused": "failed",
+            "no_context": "deferred",
+            "without_id": "accepted",
+        }
+    )
+    server: IlinkServer
+
+    def __init__(self, server: IlinkServer, folder: Path) -> None:
+        self.server, self._folder = server, folder
+        self._last: dict[str, object] = {}
+        keep_session(folder, Session(SecretStr(WECHAT_TOKEN), BOT, USER, server.base_url))
+
+    def open(self) -> WeChatChannel:
+        return WeChatChannel(self._folder, self.server.base_url)
+
+    async def say(self, text: str | None) -> None:
+        self._last = self.server.say(text)
+
+    async def say_as_stranger(self, text: str) -> None:
+        self.server.say(text, sender="stranger@im.wechat")
+
+    async def bring_again(self, text: str) -> None:
+        self.server.bring({**self._last, "item_list": [{"type": 1, "text_item": {"text": text}}]})
+
+    async def bring_poison(self) -> None:
+        self.server.bring({"message_id": [], "from_user_id": 7, "item_list": "?"})
+
+    def break_send(self, fault: str) -> None:
+        answers: dict[str, dict[str, object]] = {
+            "refused": {"ret": -1, "errmsg": "bad"},
+            "no_context": {"ret": -2, "errmsg": "prepare failed"},
+        }
+        if fault in answers:
+            self.server.send_answers.append(answers[fault])
+        elif fault == "without_id":
+            self.server.without_id = True
+        else:
+            self.server.break_next("sendmessage", fault)
+
+    def delivered(self) -> list[str]:
+        return [str(one["text"]) for one in self.server.sent]
+
+
 @dataclass
 class ConsoleLab:
     """A terminal that repeats what was not kept, and confirms what it shows."""
@@ -193,4 +250,10 @@ async def a_console(_folder: Path) -> AsyncIterator[ConsoleLab]:
     yield ConsoleLab()
 
 
-LABS: dict[str, OpenLab] = {"console": a_console, "telegram": a_telegram}
+@asynccontextmanager
+async def a_wechat(folder: Path) -> AsyncIterator[WeChatLab]:
+    async with IlinkServer(folder / "ilink.log") as server:
+        yield WeChatLab(server, folder)
+
+
+LABS: dict[str, OpenLab] = {"console": a_console, "telegram": a_telegram, "wechat": a_wechat}
