@@ -16,6 +16,7 @@ from core.store import Store
 from .deliver import Delivering
 from .outbox import resolution, resolve_part
 from .store.bindings import revoke_binding
+from .store.breakers import clear_breaker
 from .store.conversations import list_conversations, set_paused
 
 TAKE = sql(
@@ -34,9 +35,9 @@ class Instructing:
     clock: Clock
 
 
-async def carry_out_next(parts: Instructing) -> int:
-    """Waits for instructions and carries each out; returns how many. Errors: ControlError, StoreError."""
-    instructions = await parts.control.instructions()
+async def carry_out_next(parts: Instructing, wait_s: int) -> int:
+    """Waits up to `wait_s` seconds for instructions and carries each out; returns how many. Errors: ControlError, StoreError."""
+    instructions = await parts.control.instructions(wait_s)
     for instruction in instructions:
         result = await parts.store.write(carry_out, parts, instruction, parts.clock())
         await parts.control.instruction_done(instruction.id, result)
@@ -69,6 +70,8 @@ def _effect(conn: Connection, parts: Instructing, instruction: Instruction, now:
             for conversation in list_conversations(conn):
                 set_paused(conn, conversation.id, instruction.kind == "pause")
             return "done"
+        case "clear_breaker":
+            return "cleared" if clear_breaker(conn, body["subject"]) else f"{body['subject']!r} was not stopped"
         case "revoke":
             revoke_binding(conn, body["binding"], now)
             return "done"

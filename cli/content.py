@@ -51,11 +51,13 @@ def import_sample_once(settings: Settings) -> None:
         return
     imported = _import(settings, sample_folder())
     console.print(f"{len(imported.added)} sample articles imported.")
+    for name, sentence in imported.failed.items():
+        console.print(f"not imported: {name}: {sentence}", highlight=False, markup=False)
     mark.touch()
 
 
 def sample_folder() -> Path:
-    return Path(str(files("cli"))) / "sample" / "articles"
+    return Path(str(files("cli"))) / "sample"
 
 
 def _import(settings: Settings, folder: Path) -> Imported:

@@ -112,7 +112,7 @@ class Matrix(Group):
 
 
 class WeChat(Group):
-    enabled: bool = Field(False, description="Follow a WeChat iLink account; sign in with `penfriend pair wechat`.")
+    enabled: bool = Field(False, description="Follow a WeChat iLink account; one signs in with a QR code.")
     base_url: str = Field("https://ilinkai.weixin.qq.com", description="Address of the sign-in service.")
 
 

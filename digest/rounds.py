@@ -53,10 +53,9 @@ async def run_due(worker: Worker) -> bool:
     for slot in due_slots(worker.schedule.at, worker.terms.zone, since, now):
         if worker.stopping.is_set():
             break
-        if decide_due(slot, now, worker.schedule.missed) == "tell":
-            continue  # Whether it ran in its time only the site knows.
+        missed = decide_due(slot, now, worker.schedule.missed) == "tell"  # whether it ran only the site knows
         try:
-            done = await run_batches(worker, slot=slot_key(slot))
+            done = await run_batches(worker, slot=slot_key(slot), missed=missed)
         except ControlError as problem:
             log.warning("slot_not_run", slot=slot_key(slot), error=type(problem).__name__)
             return False
@@ -64,13 +63,15 @@ async def run_due(worker: Worker) -> bool:
     return True
 
 
-async def run_batches(worker: Worker, slot: str | None = None, sources: tuple[str, ...] = ()) -> Round:
+async def run_batches(
+    worker: Worker, slot: str | None = None, sources: tuple[str, ...] = (), *, missed: bool = False
+) -> Round:
     """One batch after another until none is left, one fails, or `digest.max_batches` are drafted.
 
     Errors: ControlUnreachable, ControlRefused.
     """
     micros, tokens = most_cost(worker.terms)
-    wish = ClaimRequest(slot=slot, sources=sources, max_cost_micros=micros, max_tokens=tokens)
+    wish = ClaimRequest(slot=slot, sources=sources, missed=missed, max_cost_micros=micros, max_tokens=tokens)
     drafts: list[int] = []
     while len(drafts) < worker.schedule.max_batches:
         if worker.stopping.is_set():
@@ -82,7 +83,8 @@ async def run_batches(worker: Worker, slot: str | None = None, sources: tuple[st
         number = await submit(worker.control, answer.claim, made)
         if isinstance(made, Release):
             return Round(tuple(drafts), made.state, made.reason)
-        assert number is not None
+        if number is None:
+            return Round(tuple(drafts), "failed", "something in it was forgotten meanwhile; the rest is claimed again")
         drafts.append(number)
     return Round(tuple(drafts), "done")
 

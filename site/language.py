@@ -14,7 +14,7 @@ Language = Literal["zh", "en"]
 LANGUAGES: tuple[Language, ...] = get_args(Language)
 
 # These have no language, and a second address for a private page would only be one more to guard.
-UNPREFIXED = ("/owner", "/setup", "/control", "/static", "/media", "/healthz", "/readyz", "/metrics")
+UNPREFIXED = ("/owner", "/setup", "/control", "/static", "/media", "/assistant", "/healthz", "/readyz", "/metrics")
 
 
 def other_language(language: Language) -> Language:

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from core.settings import Settings
 from .assets import Assets
 from .conditional import WebRequest, conditional
 from .language import LANGUAGES, Language, localised, other_language
+from .plan.catalog import as_json
 from .words import WORDS, spoken_date
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -27,6 +29,10 @@ FIRST_SCRIPT = (TEMPLATES / "first.js").read_text("utf-8").strip()
 
 def script_hash(script: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def catalog_version() -> str:
+    return hashlib.sha256(json.dumps(as_json()).encode()).hexdigest()[:8]
 
 
 @dataclass(frozen=True)
@@ -50,9 +56,7 @@ class Pages:
         self.house: Language = settings.persona.language
         self._env = new_environment(settings, assets)
 
-    def page(
-        self, request: WebRequest, template: str, *, status: int = 200, **context: Any
-    ) -> Response[bytes]:
+    def page(self, request: WebRequest, template: str, *, status: int = 200, **context: Any) -> Response[bytes]:
         """A page that may be kept and asked about again; an answer to a POST is for whoever asked."""
         body = self.render(template, View.of(request, self.house), **context).encode()
         if request.method == "POST" or status != 200:
@@ -105,6 +109,7 @@ def new_environment(settings: Settings, assets: Assets) -> Environment:
         house=settings.persona.language,
         site_url=settings.site_url,
         asset=assets.url,
+        catalog=f"/assistant/catalog.json?v={catalog_version()}",
         first_script=Markup(FIRST_SCRIPT),  # noqa: S704 - our own file, checked against its hash by the browser
         lang_tag={"zh": "zh-Hans", "en": "en"},
     )

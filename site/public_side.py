@@ -9,11 +9,14 @@ from .assets import Assets
 from .ledger.readers import ReaderBudget
 from .pages import Pages
 from .parts import Parts
+from .plan.seal import Seals
 from .public_kb.asking import Asking
 from .public_kb.knowledge import Knowledge
 from .public_kb.reader_model import ReaderModel
 from .rate import RateLimit
 from .routes.ask import A_MINUTE_MS, ASKS_A_MINUTE
+from .routes.assistant import Streams
+from .store.editions import EditionWatch
 from .store.publications import PublicReader
 
 
@@ -28,10 +31,14 @@ class PublicSide:
     reader_model: ReaderModel
     asking: Asking
     ask_limit: RateLimit
+    seals: Seals
+    streams: Streams
+    editions: EditionWatch
 
     async def close(self) -> None:
         await self.reader_model.aclose()
         self.knowledge.close()
+        self.editions.close()
 
 
 def build_public_side(parts: Parts) -> PublicSide:
@@ -49,4 +56,7 @@ def build_public_side(parts: Parts) -> PublicSide:
         reader_model=model,
         asking=Asking(settings, knowledge, model),
         ask_limit=RateLimit(ASKS_A_MINUTE, A_MINUTE_MS),
+        seals=Seals(parts.random_bytes),
+        streams=Streams(),
+        editions=EditionWatch(parts.store),
     )

@@ -21,8 +21,8 @@ def _is_here(address: object) -> bool:
     if not isinstance(address, tuple):
         return True  # a socket of the file system
     host = address[0].decode() if isinstance(address[0], bytes) else address[0]
-    if host in (None, "", "localhost", socket.gethostname()):
-        return True
+    if host in (None, "", "localhost", socket.gethostname()) or str(host).endswith(".localhost"):
+        return True  # RFC 6761: names under .localhost never leave this machine
     try:
         return ipaddress.ip_address(str(host)).is_loopback
     except ValueError:

@@ -77,10 +77,10 @@ class World:
         key = current_key(load_keys(self.settings.secrets_dir, (scope,)), scope, self.clock() // 1000)
         return ControlClient(url or self.url, key, self.clock)
 
-    async def say(self, *lines: str, answer: str | None = None, heard: bool = True) -> str:
+    async def say(self, *lines: str, answer: str | None = None, heard: bool = True, hours_ago: int = 1) -> str:
         """One turn: what the owner wrote in `lines` and, if there is one, the persona's answer. Gives the turn's id."""
         self.said += 1
-        turn, at = f"turn-{self.said}", self.clock() - 3_600_000 + self.said * 1000
+        turn, at = f"turn-{self.said}", self.clock() - hours_ago * 3_600_000 + self.said * 1000
         told = [("person", line, True) for line in lines] + ([("persona", answer, heard)] if answer else [])
         records = [
             SaidRecord(
@@ -99,6 +99,24 @@ class World:
         async with self.control("bridge") as bridge:
             await bridge.sync(SyncBatch(records=tuple(records)))
         return turn
+
+    async def forget(self, key: str) -> None:
+        """What the bridge tells when a message was forgotten."""
+        turn = key.partition("/")[0]
+        gone = SaidRecord(
+            key=key,
+            turn=turn,
+            conversation="c1",
+            account="console:owner",
+            role="owner",
+            speaker="person",
+            text="",
+            said_at_ms=self.clock(),
+            version=2,
+            deleted=True,
+        )
+        async with self.control("bridge") as bridge:
+            await bridge.sync(SyncBatch(records=(gone,)))
 
     def worker(self) -> Worker:
         config = model_of(self.settings, "digest")

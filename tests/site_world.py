@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+from litestar.types import ASGIApp
 
 from core.clock import Instant
 from core.settings import Settings
@@ -21,6 +22,7 @@ class SiteWorld:
     """`folder` holds the Markdown files; `publish` imports it."""
 
     parts: Parts
+    app: ASGIApp
     folder: Path
     client: httpx.AsyncClient
 
@@ -47,9 +49,9 @@ async def a_site(tmp_path: Path, **settings: object) -> AsyncIterator[SiteWorld]
     parts = open_parts(chosen, clock=lambda: NOON)
     async with parts.store:
         app = create_app(parts)
-        transport = httpx.ASGITransport(app=app)
+        transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]  # Litestar and httpx spell ASGI's types differently
         async with httpx.AsyncClient(transport=transport, base_url="http://blog.test") as client:
-            yield SiteWorld(parts, tmp_path / "articles", client)
+            yield SiteWorld(parts, app, tmp_path / "articles", client)
 
 
 def _yaml(value: object) -> str:

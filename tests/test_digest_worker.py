@@ -408,7 +408,7 @@ async def test_the_resident_program_runs_what_is_due_and_stops_when_told_without
     tmp_path: Path,
 ) -> None:
     async with a_world(tmp_path) as world:
-        await world.say("A canary sings here.")
+        await world.say("A canary sings here.", hours_ago=8)
         worker = await world.run_program(PENFRIEND_DIGEST__AT="00:00,06:00,12:00,18:00")
         async with asyncio.timeout(20):
             while not await world.drafts():
@@ -458,3 +458,57 @@ async def test_a_refused_draft_is_not_offered_again(tmp_path: Path) -> None:
 
         with pytest.raises(ControlRefused, match="was released before"):
             await submit(worker.control, got.claim, made, pauses_s=(60.0,))
+
+
+async def test_talk_after_the_time_of_a_slot_waits_for_the_next_one(tmp_path: Path) -> None:
+    clock = Hand()
+    async with a_world(tmp_path, clock=clock) as world:
+        clock.turn(minutes=91)
+        await world.say("Said half an hour after the slot.", hours_ago=0)
+
+        await run_due(world.worker())
+
+        assert await world.drafts() == ()
+        assert await world.slot_state() == "empty"
+
+
+async def test_a_missed_slot_that_is_only_told_stands_in_the_inbox_as_told(tmp_path: Path) -> None:
+    clock = Hand()
+    async with a_world(tmp_path, clock=clock, schedule=Digest(missed="tell")) as world:
+        await world.say("One thing.")
+        clock.turn(minutes=120)
+
+        await run_due(world.worker())
+
+        assert await world.slot_state() == "told"
+        assert await world.drafts() == ()
+
+
+async def test_a_claim_whose_worker_never_comes_back_is_given_up_at_full_amount(tmp_path: Path) -> None:
+    clock = Hand()
+    async with a_world(tmp_path, clock=clock) as world:
+        await world.say("One thing.")
+        worker = world.worker()
+        lost = await worker.control.claim(ClaimRequest(max_cost_micros=900, max_tokens=10))
+        clock.turn(minutes=46)
+
+        done = await run_batches(worker)
+
+        assert lost.claim is not None and len(done.drafts) == 1
+        states = {claim.id: claim.state for claim in await world.claims()}
+        assert states[lost.claim.id] == "unknown"
+
+
+async def test_what_was_forgotten_meanwhile_is_in_no_draft(tmp_path: Path) -> None:
+    async with a_world(tmp_path, clock=Hand()) as world:
+        await world.say("Forget this one.")
+        worker = world.worker()
+        got = await worker.control.claim(ClaimRequest(max_cost_micros=0, max_tokens=0))
+        assert got.claim is not None
+        made = await summarise(worker.terms, worker.model, got.claim, worker.clock, worker.stopping)
+        await world.forget("turn-1/0")
+
+        kept = await submit(worker.control, got.claim, made, pauses_s=())
+
+        assert kept is None and await world.drafts() == ()
+        assert (await world.claims())[0].state == "failed"

@@ -444,7 +444,7 @@ async def test_row_2_a_full_pool_is_released(tmp_path: Path) -> None:
 
 
 async def test_a_name_that_no_resolver_takes_is_our_fault_and_released() -> None:
-    config = a_config("https://" + "a" * 64 + ".example/v1")
+    config = a_config("https://" + "a" * 64 + ".localhost/v1")
 
     async with a_client(config) as client:
         result = await client.answer(a_request(config))

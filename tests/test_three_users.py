@@ -2,6 +2,8 @@
 
 import os
 import signal
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -49,14 +51,21 @@ def the_owner_is_remembered_after_a_crash(home: Installation) -> None:
 
 
 def a_reader_asks_and_gets_sources(home: Installation) -> None:
-    page = httpx.get(f"{home.site}/en/ask", params={"q": "How do I true a bicycle wheel?"}, trust_env=False).text
-    assert "/projects/truing-a-wheel" in page
-    assert page.count('class="source') <= 3
+    page = ask(home, "", "How do I true a bicycle wheel?")
+    assert 'href="/projects/truing-a-wheel"' in page
+    assert 1 <= page.count('<li id="source-') <= 3
+    assert "没有" in ask(home, "/zh", "量子引力的重整化方案"), "what no article says is not answered"
 
 
 def a_reader_who_asks_about_the_chat_gets_nothing(home: Installation) -> None:
-    page = httpx.get(f"{home.site}/zh/ask", params={"q": f"{SECRET}喜欢吃什么小鱼干"}, trust_env=False).text
-    assert "小鱼干" not in page.replace(f"{SECRET}喜欢吃什么小鱼干", "")
+    page = ask(home, "/zh", f"{SECRET}喜欢吃什么")
+    assert "小鱼干" not in page and "source-" not in page
+
+
+def ask(home: Installation, prefix: str, question: str) -> str:
+    answer = httpx.post(f"{home.site}{prefix}/ask", data={"question": question}, trust_env=False)
+    assert answer.status_code == 200
+    return answer.text
 
 
 def the_owner_claims_the_site(page: Page, link: str) -> None:
@@ -80,27 +89,50 @@ def the_owner_reviews_and_publishes(page: Page) -> None:
 
 
 def the_journal_shows_what_was_reviewed_and_nothing_else(home: Installation) -> None:
-    public = {path: httpx.get(f"{home.site}{path}", trust_env=False, follow_redirects=True).text for path in PUBLIC}
-    assert "关于一只猫" in public["/zh/journal"]
-    assert "今天说到了它爱吃什么" in _journal_entry(home, public["/zh/journal"])
+    public = {path: read(home, path) for path in PUBLIC}
+    assert "关于一只猫" in public["/zh/journal"] and "关于一只猫" in public["/journal"]
+    address = public["/journal"].partition('href="/journal/')[2].partition('"')[0]
+    assert "今天说到了它爱吃什么" in read(home, f"/journal/{address}")
     for path, text in public.items():
         assert SECRET not in text, f"{path} shows what was said in private"
     for path in ("/owner", "/owner/inbox"):
         assert httpx.get(f"{home.site}{path}", trust_env=False).status_code in (303, 401, 403)
 
 
-PUBLIC = ("/zh", "/en", "/zh/posts", "/zh/journal", "/en/journal", "/zh/search?q=猫", "/feed.xml", "/journal/feed.xml", "/sitemap.xml")
+PUBLIC = (
+    "/",
+    "/zh/",
+    "/posts",
+    "/journal",
+    "/zh/journal",
+    "/search?q=猫",
+    "/feed.xml",
+    "/journal/feed.xml",
+    "/sitemap.xml",
+)
 
 
-def _journal_entry(home: Installation, index: str) -> str:
-    path = index.partition('href="/zh/journal/')[2].partition('"')[0]
-    return httpx.get(f"{home.site}/zh/journal/{path}", trust_env=False).text
+def read(home: Installation, path: str) -> str:
+    answer = httpx.get(f"{home.site}{path}", trust_env=False)
+    assert answer.status_code == 200, f"{path}: {answer.status_code}"
+    return answer.text
 
 
 def test_a_second_start_does_nothing_again(home: Installation) -> None:
     with home.up():
         assert "sample articles imported" not in home.tail().rpartition("Stop     Ctrl-C")[0][-400:]
-        assert home.run("doctor", "--json").returncode == 0
+        assert _soon(lambda: home.run("doctor", "--json", check=False).returncode == 0), home.run(
+            "doctor", check=False
+        ).stdout
+
+
+def _soon(true: Callable[[], bool]) -> bool:
+    """While the programs of a start find each other, doctor may still name one that does not answer."""
+    for _ in range(15):
+        if true():
+            return True
+        time.sleep(1)
+    return False
 
 
 def test_a_taken_port_is_one_sentence_and_nothing_starts(tmp_path: Path) -> None:

@@ -201,11 +201,13 @@ class ClaimRequest(Message):
     """Asks for the next batch of what was said.
 
     With `slot` (`2026-11-30 21:30`) the site claims that slot first, once for ever; without it the owner asked by
-    hand. `sources` selects by hand. `max_cost_micros` is what the worker would reserve for one summary.
+    hand. `sources` selects by hand. With `missed` the slot is only told to the owner, once, and not run.
+    `max_cost_micros` is what the worker would reserve for one summary.
     """
 
     slot: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d \d\d:\d\d$")] | None = None
     sources: tuple[Key, ...] = ()
+    missed: bool = False
     max_cost_micros: Micros
     max_tokens: Annotated[int, Field(ge=0)]
 
@@ -265,9 +267,12 @@ class Draft(Message):
 
 
 class DraftKept(Message):
-    """The inbox number of the draft; the same for a draft submitted twice."""
+    """The inbox number of the draft; the same for a draft submitted twice.
 
-    digest: int
+    None when something in it was forgotten while it was written: the draft is not kept, the rest is claimed again.
+    """
+
+    digest: int | None
 
 
 class Release(Message):

@@ -3,6 +3,7 @@
 Unpublished and private articles are written with `draft: true`: a file has no other word for "not public".
 """
 
+import asyncio
 import datetime as dt
 import shutil
 from pathlib import Path
@@ -21,9 +22,14 @@ async def export_folder(store: Store, data_dir: Path, folder: Path) -> int:
 
     Errors: BadInput when the folder holds something already, so that nothing of yours is overwritten.
     """
+    drafts = await store.read(all_drafts)
+    await asyncio.to_thread(_write_all, drafts, data_dir, folder)
+    return len(drafts)
+
+
+def _write_all(drafts: list[Draft], data_dir: Path, folder: Path) -> None:
     if folder.exists() and any(folder.iterdir()):
         raise BadInput(f"the folder {folder} is not empty: name a new one")
-    drafts = await store.read(all_drafts)
     folder.mkdir(parents=True, exist_ok=True)
     for draft in drafts:
         # Relative, so that the files can be read anywhere; importing finds them from the folder's root.
@@ -31,7 +37,6 @@ async def export_folder(store: Store, data_dir: Path, folder: Path) -> int:
         (folder / f"{draft.article.slug}.md").write_text(text, "utf-8")
     if (data_dir / "media").is_dir():
         shutil.copytree(data_dir / "media", folder / PICTURES)
-    return len(drafts)
 
 
 def _file(draft: Draft) -> ArticleFile:

@@ -58,11 +58,9 @@ class Wanted:
 
 async def import_folder(store: Store, data_dir: Path, folder: Path, clock: Clock) -> Imported:
     """Every `*.md` below `folder`, README files and hidden ones apart. Errors: BadInput when there is no such folder."""
-    if not folder.is_dir():
-        raise BadInput(f"there is no folder {folder}: name the one that holds your Markdown files")
     report = Imported()
     slugs: dict[str, str] = {}
-    for path in markdown_files(folder):
+    for path in await asyncio.to_thread(markdown_files, folder):
         name = path.relative_to(folder).as_posix()
         try:
             await _import_file(store, data_dir, path, folder, name, slugs, report, clock)
@@ -72,6 +70,8 @@ async def import_folder(store: Store, data_dir: Path, folder: Path, clock: Clock
 
 
 def markdown_files(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        raise BadInput(f"there is no folder {folder}: name the one that holds your Markdown files")
     return [
         path
         for path in sorted(folder.rglob("*.md"))
@@ -80,7 +80,14 @@ def markdown_files(folder: Path) -> list[Path]:
 
 
 async def _import_file(
-    store: Store, data_dir: Path, path: Path, root: Path, name: str, slugs: dict[str, str], report: Imported, clock: Clock
+    store: Store,
+    data_dir: Path,
+    path: Path,
+    root: Path,
+    name: str,
+    slugs: dict[str, str],
+    report: Imported,
+    clock: Clock,
 ) -> None:
     file = await asyncio.to_thread(_read, path, name)
     other = slugs.setdefault(file.meta.slug, name)
@@ -115,8 +122,9 @@ def _read(path: Path, name: str) -> ArticleFile:
 
 def _prepare(file: ArticleFile, path: Path, root: Path, existing: Draft | None) -> Wanted:
     document, pictures = with_pictures(file.document, path, root)
-    if existing is not None:
-        document = new_document(document.blocks, load_document(existing.writing.document))
+    # Named after the pictures have their addresses, so that an exported folder names its blocks alike.
+    previous = load_document(existing.writing.document) if existing else None
+    document = new_document(document.blocks, previous)
     writing = _writing(file, document)
     return Wanted(file, writing, rendered(writing.document), tuple(pictures))
 
@@ -148,7 +156,10 @@ def _moved_on_from(conn: Connection, existing: Draft, file: ArticleFile) -> bool
 def _said(writing: Writing) -> tuple[object, ...]:
     """What a writing says, ids and addresses of pictures apart: these are ours and not the author's."""
     blocks = without_ids(load_document(writing.document).blocks)
-    plain = tuple(block.model_copy(update={"src": "", "width": None, "height": None}) if block.type == "media" else block for block in blocks)
+    plain = tuple(
+        block.model_copy(update={"src": "", "width": None, "height": None}) if block.type == "media" else block
+        for block in blocks
+    )
     return writing.title, writing.summary, writing.tags, writing.dated, plain
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from sqlalchemy import Connection
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.dialects.postgresql import insert as postgres_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from core.clock import Instant
 from core.document import FlowDocument
@@ -75,7 +75,9 @@ def read_picture(src: str, file: Path, root: Path) -> Picture:
     if path.stat().st_size > MAX_BYTES:
         raise DocumentError(f"picture {src!r} has more than {MAX_BYTES} bytes: make it smaller")
     content = path.read_bytes()
-    return Picture(hashlib.sha256(content).hexdigest() + ending, path.name, TYPES[ending], content, picture_size(content))
+    return Picture(
+        hashlib.sha256(content).hexdigest() + ending, path.name, TYPES[ending], content, picture_size(content)
+    )
 
 
 def keep_picture(folder: Path, picture: Picture) -> None:

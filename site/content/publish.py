@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from core.clock import Instant
-from core.document import load_document, to_html, to_plain
+from core.document import FlowDocument, load_document, to_html, to_plain
+from core.document.model import Block, Heading, walk, with_each_block
 from core.errors import BadInput
 
 from ..store.articles import Draft, DraftConflict, Visibility, draft_of, set_visibility
@@ -22,7 +23,21 @@ class Rendered:
 def rendered(document: str) -> Rendered:
     """The two forms readers get of a FlowDocument's JSON. Takes milliseconds a kilobyte: call it off the event loop."""
     parsed = load_document(document)
-    return Rendered(to_html(parsed), to_plain(parsed))
+    return Rendered(to_html(with_first_level(parsed)), to_plain(parsed))
+
+
+def with_first_level(document: FlowDocument) -> FlowDocument:
+    """The document with its highest heading at level 1, for the outline under the page's title must not have a gap.
+
+    Authors of Markdown keep `#` for the title, which here stands in the front matter, and begin with `##`.
+    """
+    levels = [block.level for block, _ in walk(document.blocks) if isinstance(block, Heading)]
+    up = min(levels, default=1) - 1
+
+    def raised(block: Block) -> Block:
+        return block.model_copy(update={"level": block.level - up}) if isinstance(block, Heading) else block
+
+    return document.model_copy(update={"blocks": with_each_block(document.blocks, raised)}) if up else document
 
 
 def publish_article(conn: Connection, article_id: int, version: int, text: Rendered, now: Instant) -> int:

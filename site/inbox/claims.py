@@ -7,6 +7,7 @@ batch ends it, and its sources wait for the next one. A reservation of the pool 
 
 import json
 from dataclasses import dataclass
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
@@ -15,6 +16,7 @@ from core.batch import SourceFact, choose_batch
 from core.budget import Language, Proof, Refusal, Request, refusal_text
 from core.clock import Instant, local_day
 from core.control.messages import Claim, ClaimAnswer, ClaimRequest, ClaimSource, Cost, Draft, DraftKept, Release, Voice
+from core.days import wall_instant
 from core.errors import BadInput, ControlRefused
 from core.ids import ClaimId, SourceId
 from core.settings import Settings
@@ -25,6 +27,9 @@ from ..store import claims, digests, sources, usage, voices
 from ..store.claims import Claimed
 from ..store.digests import DigestDraft
 from ..store.sources import Source
+
+ABANDONED_MS = 45 * 60_000
+"""A worker that is not back after this never comes: its claim becomes unknown, at full amount, and its talk is free."""
 
 TURNS_LOOKED_AT = 200  # more than a batch can hold, so that too long ones at the head do not hide the others
 
@@ -62,9 +67,13 @@ def digest_rules(settings: Settings) -> DigestRules:
     )
 
 
-def waiting(conn: Connection, terms: DigestRules, chosen: tuple[str, ...] = ()) -> Waiting:
-    """Looks, and changes nothing. `chosen` selects by hand."""
+def waiting(
+    conn: Connection, terms: DigestRules, chosen: tuple[str, ...] = (), until: Instant | None = None
+) -> Waiting:
+    """Looks, and changes nothing. `chosen` selects by hand; with `until` a turn said after it waits for a later slot."""
     found = sources.waiting_among(conn, chosen) if chosen else sources.waiting(conn, TURNS_LOOKED_AT)
+    late = {one.turn for one in found if until is not None and one.said_at > until}
+    found = tuple(one for one in found if one.turn not in late)
     facts = [SourceFact(SourceId(one.id), one.turn, len(one.text.encode()), one.said_at) for one in found]
     choice = choose_batch(facts, terms.max_turns, terms.max_bytes, 1)
     by_id = {one.id: one for one in found}
@@ -74,13 +83,14 @@ def waiting(conn: Connection, terms: DigestRules, chosen: tuple[str, ...] = ()) 
 
 def take(conn: Connection, terms: DigestRules, asked: ClaimRequest, claim: ClaimId, now: Instant) -> ClaimAnswer:
     """The next batch, or the reason why there is none. A day without sources costs nothing."""
-    number = 0
+    _give_up_abandoned(conn, now)
+    number, until = 0, None
     if asked.slot is not None:
-        refused = _enter_slot(conn, asked.slot, terms, now)
+        refused = _tell_missed(conn, asked.slot, now) if asked.missed else _enter_slot(conn, asked.slot, terms, now)
         if refused:
             return ClaimAnswer(reason=refused)
-        number = claims.count_of_slot(conn, asked.slot)
-    batch = waiting(conn, terms, asked.sources).next_batch
+        number, until = claims.count_of_slot(conn, asked.slot), slot_instant(asked.slot, terms.zone)
+    batch = waiting(conn, terms, asked.sources, until).next_batch
     if not batch:
         _leave_slot(conn, asked.slot, number, now)
         return ClaimAnswer(reason="no_sources")
@@ -93,6 +103,33 @@ def take(conn: Connection, terms: DigestRules, asked: ClaimRequest, claim: Claim
         return ClaimAnswer(reason="budget", text=told)
     claims.add(conn, Claimed(claim, asked.slot, number, claim, "claimed", now), tuple(one.id for one in batch))
     return ClaimAnswer(claim=_claim(conn, terms, claim, batch))
+
+
+def slot_instant(slot: str, zone: ZoneInfo) -> Instant:
+    """When the clocks of the digest's zone show the time of a slot. Raises BadInput for a day or time that is none.
+
+    >>> slot_instant("1970-01-01 08:00", ZoneInfo("Asia/Shanghai"))
+    0
+    """
+    try:
+        moment = datetime.strptime(slot, "%Y-%m-%d %H:%M")
+    except ValueError as problem:
+        raise BadInput(f"slot {slot!r} is no day and time: write it like 2026-11-30 21:30") from problem
+    return wall_instant(moment.date(), moment.time(), zone)
+
+
+def _tell_missed(conn: Connection, slot: str, now: Instant) -> str:
+    """A slot that nobody ran in its time is told in the inbox, once; one that ran stays as it is."""
+    if claims.take_slot(conn, slot, now):
+        claims.end_slot(conn, slot, "told", now, "missed: nothing ran at its time")
+    return "slot_taken"
+
+
+def _give_up_abandoned(conn: Connection, now: Instant) -> None:
+    for claimed in claims.live(conn):
+        if now - claimed.claimed_at > ABANDONED_MS:
+            book.unknown(conn, claimed.id, now)
+            _end(conn, claimed, "unknown", "its worker never came back", now)
 
 
 def _enter_slot(conn: Connection, slot: str, terms: DigestRules, now: Instant) -> str:
@@ -147,6 +184,10 @@ def keep_draft(conn: Connection, terms: DigestRules, claim: str, draft: Draft, n
         raise ControlRefused(f"claim {claim!r} was {claimed.state} before: its sources may be in another draft", 409)
     _check_facts(draft, set(claims.source_ids(conn, claim)))
     talk = sources.of_claim(conn, claim)
+    if any(one.forgotten_at is not None for one in talk):
+        _charge(conn, claimed, draft.cost, now)
+        _end(conn, claimed, "failed", "something in it was forgotten while it was written", now)
+        return DraftKept(digest=None)
     day = local_day(talk[-1].said_at, terms.zone)
     facts = json.dumps([fact.model_dump() for fact in draft.facts], ensure_ascii=False)
     made = DigestDraft(0, claim, "waiting", terms.language, day, draft.title, draft.body, facts, 1, None, now, now)

@@ -101,9 +101,7 @@ def publish(conn: Connection, digest: int, based_on: int, shown: Rendered, now: 
     digests.approve(conn, digest, shown.text.hash, now)
     slug = journal.put(
         conn,
-        journal.NewEntry(
-            digest, draft.day, draft.language, draft.title, shown.document, shown.html, shown.text.hash
-        ),
+        journal.NewEntry(digest, draft.day, draft.language, draft.title, shown.document, shown.html, shown.text.hash),
         now,
     )
     begin_edition(conn, f"journal {slug}", now)

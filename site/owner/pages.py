@@ -22,6 +22,17 @@ from .words import ZH
 
 LANGUAGES: tuple[Language, ...] = ("zh", "en")
 LANG_TAG = {"zh": "zh-Hans", "en": "en"}
+NAVIGATION = (
+    ("/owner", "Desk"),
+    ("/owner/inbox", "Inbox"),
+    ("/owner/outbox", "Outbox"),
+    ("/owner/voice", "Voice"),
+    ("/owner/pairings", "Pairings"),
+    ("/owner/money", "Money"),
+    ("/owner/security", "Security"),
+)
+# Where a page stands in the navigation; the others go by their own name.
+STANDS_AT = {"desk.html": "/owner", "review.html": "/owner/inbox", "conflict.html": "/owner/inbox"}
 
 
 def speaker(language: str) -> Callable[..., str]:
@@ -54,7 +65,9 @@ class DeskPages:
         self.settings = settings
         self._zone = zone_of(settings)
         self._env: Environment = new_environment(settings, assets)
-        self._env.globals.update(money=money_text, currency=settings.budgets.currency, when=self._when, day=self._day)
+        self._env.globals.update(
+            money=money_text, currency=settings.budgets.currency, when=self._when, navigation=NAVIGATION
+        )
 
     def page(
         self,
@@ -70,19 +83,15 @@ class DeskPages:
 
     def outside(self, template: str, language: Language, *, status: int = 200, **context: Any) -> Response[str]:
         """A page for somebody who is not signed in."""
-        return Response(
-            self.render(template, language, session=None, **context), status_code=status, media_type=HTML
-        )
+        return Response(self.render(template, language, session=None, **context), status_code=status, media_type=HTML)
 
     def render(self, template: str, language: str, **context: Any) -> str:
-        frame = {"t": speaker(language), "language": language, "tag": LANG_TAG[language]}
+        here = STANDS_AT.get(template, f"/owner/{template.removesuffix('.html')}")
+        frame = {"t": speaker(language), "language": language, "tag": LANG_TAG[language], "here": here}
         return self._env.get_template(f"owner/{template}").render(frame, **context)
 
     def _when(self, at: Instant | None) -> str:
         return "" if at is None else local_time(at, self._zone).strftime("%Y-%m-%d %H:%M")
-
-    def _day(self, at: Instant) -> str:
-        return local_time(at, self._zone).strftime("%Y-%m-%d")
 
 
 def zone_of(settings: Settings) -> ZoneInfo:

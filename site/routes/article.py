@@ -14,6 +14,7 @@ from markupsafe import Markup
 from core.document import headings, load_document
 
 from ..conditional import WebRequest
+from ..content.publish import with_first_level
 from ..language import localised
 from ..pages import Pages, View
 from ..store.publications import SHELVES, Publication, PublicReader
@@ -42,7 +43,7 @@ async def article(
 
 
 async def _page(request: WebRequest, pages: Pages, reader: PublicReader, found: Publication) -> Response[bytes]:
-    document = load_document(found.document)
+    document = with_first_level(load_document(found.document))
     return pages.page(
         request,
         "article.html",

@@ -1,6 +1,6 @@
 """Asking the articles with a plain form: a question in, a whole page out. The assistant's stream is beside it."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from litestar import Response, get, post
 from litestar.di import NamedDependency
@@ -92,7 +92,8 @@ def address_of(request: WebRequest) -> str:
     return request.client.host if request.client else ""
 
 
-def _shown(knowledge: Knowledge, question: str, page: str) -> dict[str, object]:
+def _shown(knowledge: Knowledge, question: str, page: str) -> dict[str, Any]:
+    # What the template names, as `Pages.page` takes it.
     return {
         "question": question,
         "page": knowledge.at(page) if page else None,

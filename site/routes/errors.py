@@ -25,7 +25,11 @@ def error_handlers(pages: Pages) -> ExceptionHandlersMap:
         log.error("%s %s failed", request.method, _route(request), exc_info=fault)
         return _answer(pages, request, HTTPStatus.INTERNAL_SERVER_ERROR, "", None)
 
-    return {HTTPException: on_http, Exception: on_fault}
+    def on_depth(request: WebRequest, _too_deep: RecursionError) -> Response[bytes]:
+        # Litestar's JSON reader gives up on nesting with this, which is the sender's fault and not ours.
+        return _answer(pages, request, HTTPStatus.BAD_REQUEST, "the JSON is nested too deep", None)
+
+    return {HTTPException: on_http, RecursionError: on_depth, Exception: on_fault}
 
 
 def wants_page(request: WebRequest) -> bool:

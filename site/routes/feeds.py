@@ -74,9 +74,7 @@ async def journal_atom(
     request: WebRequest, pages: NamedDependency[Pages], reader: NamedDependency[PublicReader]
 ) -> Response[bytes]:
     items = [
-        Item(
-            pages.absolute(one.path), one.title, "", _tag(one.language), one.day, _moment(one.updated_at_ms), one.html
-        )
+        Item(pages.absolute(one.path), one.title, "", _tag(one.language), one.day, _moment(one.updated_at_ms), one.html)
         for one in await reader.journal(IN_A_FEED)
     ]
     title = f"{pages.settings.site_title} · {WORDS[pages.house].journal}"
@@ -102,7 +100,12 @@ async def sitemap(
 @get("/robots.txt")
 async def robots(request: WebRequest, pages: NamedDependency[Pages]) -> Response[bytes]:
     closed = ("/owner", "/setup", "/control", "/ask", "/search")
-    lines = ["User-agent: *", *(f"Disallow: {path}" for path in closed), "", f"Sitemap: {pages.absolute('/sitemap.xml')}"]
+    lines = [
+        "User-agent: *",
+        *(f"Disallow: {path}" for path in closed),
+        "",
+        f"Sitemap: {pages.absolute('/sitemap.xml')}",
+    ]
     return conditional(request, ("\n".join(lines) + "\n").encode(), PLAIN)
 
 
@@ -141,9 +144,7 @@ def _item(pages: Pages, one: Publication) -> Item:
     )
 
 
-def _atom(
-    request: WebRequest, pages: Pages, title: str, home: str, own: str, items: Sequence[Item]
-) -> Response[bytes]:
+def _atom(request: WebRequest, pages: Pages, title: str, home: str, own: str, items: Sequence[Item]) -> Response[bytes]:
     body = pages.render(
         "feed.xml",
         View(pages.house, own),
@@ -156,9 +157,7 @@ def _atom(
     return conditional(request, body.encode(), ATOM)
 
 
-def _json(
-    request: WebRequest, pages: Pages, title: str, home: str, own: str, items: Sequence[Item]
-) -> Response[bytes]:
+def _json(request: WebRequest, pages: Pages, title: str, home: str, own: str, items: Sequence[Item]) -> Response[bytes]:
     """JSON Feed 1.1 (jsonfeed.org)."""
     feed = {
         "version": "https://jsonfeed.org/version/1.1",

@@ -13,6 +13,7 @@ from ..conditional import WebRequest
 from ..pages import Pages
 from ..public_kb.excerpts import Marked, excerpt
 from ..public_kb.knowledge import Knowledge
+from ..public_kb.sources import best_piece
 from ..store.articles import Language
 
 MOST_RESULTS = 20
@@ -44,7 +45,7 @@ def _results(knowledge: Knowledge, words: str) -> list[Result]:
     results = []
     for found in knowledge.search(words, MOST_RESULTS):
         teaser = knowledge.publication(found.article).teaser
-        shown = excerpt(knowledge.chunk(found.chunks[0]).text, asked)
+        shown = excerpt(best_piece(knowledge.chunk(found.chunks[0]), asked).text, asked)
         results.append(Result(teaser.path, teaser.title, teaser.language, shown))
     return results
 

@@ -59,9 +59,8 @@ class DraftConflict(BadInput):
         self.current = current
 
 
-_DRAFTS = select(articles, drafts.c["version", "title", "summary", "tags", "dated", "document", "updated_at_ms"]).join(
-    drafts, drafts.c.article_id == articles.c.id
-)
+_WORDS = (drafts.c.version, drafts.c.title, drafts.c.summary, drafts.c.tags, drafts.c.dated, drafts.c.document)
+_DRAFTS = select(*articles.c, *_WORDS, drafts.c.updated_at_ms).join(drafts, drafts.c.article_id == articles.c.id)
 
 
 def find_draft(conn: Connection, slug: str) -> Draft | None:
@@ -86,9 +85,7 @@ def earlier_writings(conn: Connection, article_id: int) -> list[Writing]:
     return [_writing(row) for row in conn.execute(query).mappings()]
 
 
-def add_article(
-    conn: Connection, slug: str, kind: Kind, language: Language, writing: Writing, now: Instant
-) -> Draft:
+def add_article(conn: Connection, slug: str, kind: Kind, language: Language, writing: Writing, now: Instant) -> Draft:
     """A new article as a draft, version 1. An old address that it takes over no longer leads elsewhere."""
     conn.execute(delete(old_slugs).where(old_slugs.c.slug == slug))
     new = {"kind": kind, "slug": slug, "language": language, "visibility": "draft", "created_at_ms": now}
@@ -139,9 +136,7 @@ def _existing(conn: Connection, article_id: int) -> Draft:
 
 
 def _keep_revision(conn: Connection, article_id: int, version: int, writing: Writing, now: Instant) -> None:
-    conn.execute(
-        insert(revisions).values(article_id=article_id, version=version, saved_at_ms=now, **_columns(writing))
-    )
+    conn.execute(insert(revisions).values(article_id=article_id, version=version, saved_at_ms=now, **_columns(writing)))
 
 
 def _columns(writing: Writing) -> dict[str, str]:

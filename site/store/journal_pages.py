@@ -40,6 +40,4 @@ def entry_at(conn: Connection, slug: str) -> Entry | None:
 
 
 def _entry(row: RowMapping) -> Entry:
-    return Entry(
-        Slug(row["slug"]), row["day"], row["language"], row["title"], row["html"], row["updated_at_ms"]
-    )
+    return Entry(Slug(row["slug"]), row["day"], row["language"], row["title"], row["html"], row["updated_at_ms"])

@@ -3,7 +3,6 @@
 A word that one language lacks does not start. `{…}` is filled by whoever shows it.
 """
 
-from dataclasses import asdict
 from datetime import date
 
 from ..language import Language
@@ -11,7 +10,7 @@ from .catalog import Words
 from .en import EN
 from .zh import ZH
 
-__all__ = ["WORDS", "Words", "for_script", "spoken_date"]
+__all__ = ["WORDS", "Words", "spoken_date"]
 
 WORDS: dict[Language, Words] = {"zh": ZH, "en": EN}
 
@@ -31,8 +30,3 @@ def spoken_date(day: str, language: Language) -> str:
     if language == "zh":
         return f"{on.year}年{on.month}月{on.day}日"
     return f"{on.day} {_MONTHS[on.month - 1]} {on.year}"
-
-
-def for_script(language: Language) -> dict[str, str]:
-    """The words that scripts show, those that begin with `js_`."""
-    return {name.removeprefix("js_"): text for name, text in asdict(WORDS[language]).items() if name.startswith("js_")}

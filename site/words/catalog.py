@@ -42,6 +42,7 @@ class Words:
     newer: str
     related: str
     ask_about: str
+    ask_about_passage: str
 
     # home
     welcome: str

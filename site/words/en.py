@@ -33,6 +33,7 @@ EN = Words(
     newer="Later",
     related="Read next",
     ask_about="Ask about this text",
+    ask_about_passage="Ask about this passage",
     welcome="A place to read slowly. You may also ask: answers come from these pages alone, with the passage beside them.",
     terminal="Command",
     terminal_hint="type help, or anything to search for",

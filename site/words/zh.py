@@ -33,6 +33,7 @@ ZH = Words(
     newer="更近",
     related="接着读",
     ask_about="就这篇提问",
+    ask_about_passage="就这一段提问",
     welcome="一个可以慢慢读的地方。也可以提问：回答只出自这里的文字，原文就放在旁边。",
     terminal="命令",
     terminal_hint="输入 help，或直接写要找的内容",
