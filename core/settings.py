@@ -98,6 +98,9 @@ class Telegram(Group):
     enabled: bool = Field(False, description="Poll a Telegram bot.")
     base_url: str = Field("https://api.telegram.org", description="Address of the Bot API.")
     token: SecretStr | None = Field(None, description="The bot's token from BotFather.")
+    groups: bool = Field(
+        False, description="Whether the bot may speak in groups that the owner opened with a code made for that chat."
+    )
 
 
 class Matrix(Group):
