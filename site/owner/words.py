@@ -223,6 +223,8 @@ ZH: dict[str, str] = {
     "How the persona speaks with you and writes its digests. It is private: readers' answers never see it. Empty is fine.": "笔友怎样和你说话、怎样写小结。仅你可见，回答读者时从不使用。可以留空。",
     "Another version was saved after you began. Yours stands in the form, the saved one is the first below.": "你动笔之后别处保存过。你的在表单里，已保存的是下面第一条。",
     "The voice": "语气",
+    "This is the voice that comes with the program. Save one of your own to change it.": "这是自带的语气。保存一份你自己的，就会换掉它。",
+    "The one that comes with the program": "自带的语气",
     "History": "历史",
     "Make this the newest": "恢复这一版",
     "What a model is told, for a reply": "回复时告诉模型的话",
