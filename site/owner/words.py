@@ -8,7 +8,8 @@ SPOKEN_BY_NAME = (
     "waiting", "rewriting", "published", "unpublished", "discarded", "failed", "claimed", "drafted", "released",
     "unknown", "expired", "held", "frozen", "revoked", "done", "empty", "told", "chat", "readers", "digest", "owner",
     "guest", "persona", "waits", "delivered", "not_delivered", "send_again", "sent", "accepted", "deferred", "intent",
-    "draft", "private", "post", "note", "project", "Desk", "Inbox", "Articles", "Memory", "Outbox", "Voice", "Pairings", "Money", "Security",
+    "draft", "private", "post", "note", "project", "verbatim", "phone", "mail", "place",
+    "key", "card", "identity", "Desk", "Inbox", "Articles", "Memory", "Outbox", "Voice", "Pairings", "Money", "Security",
 )  # fmt: skip
 
 ZH: dict[str, str] = {
@@ -99,6 +100,14 @@ ZH: dict[str, str] = {
     "Private: none of this goes onto the site.": "仅你可见：这些都不会出现在网站上。",
     "not delivered": "未送达",
     "forgotten": "已遗忘",
+    "Look at this before it is public": "公开之前，先看看这些",
+    "verbatim": "照搬的原话",
+    "phone": "电话号码",
+    "mail": "邮箱",
+    "place": "地址",
+    "key": "密钥或口令",
+    "card": "卡号",
+    "identity": "身份证号",
     # two texts
     "Two texts": "两份文字",
     "It was saved elsewhere after you began: you wrote on version {mine}, the saved one is version {current}. Bring over what you want to keep, then save.": "你动笔之后别处保存过：你改的是第 {mine} 版，现在已是第 {current} 版。把想留的并过来，再保存。",
