@@ -108,6 +108,7 @@ ZH: dict[str, str] = {
     "key": "密钥或口令",
     "card": "卡号",
     "identity": "身份证号",
+    "Action": "操作",
     # two texts
     "Two texts": "两份文字",
     "It was saved elsewhere after you began: you wrote on version {mine}, the saved one is version {current}. Bring over what you want to keep, then save.": "你动笔之后别处保存过：你改的是第 {mine} 版，现在已是第 {current} 版。把想留的并过来，再保存。",

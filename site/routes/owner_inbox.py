@@ -14,7 +14,6 @@ from sqlalchemy import Connection
 
 from core.clock import Instant
 from core.control.messages import DraftFact
-from core.document import from_markdown, to_html
 
 from ..inbox import claims as batches
 from ..inbox import review
@@ -125,7 +124,7 @@ async def _review(
 
 def _looked_at(text: review.Text, talk: list[str]) -> tuple[str, tuple[Leak, ...]]:
     """What readers would see, and what in it the owner should look at first."""
-    return to_html(from_markdown(text.body)), leaks(f"{text.title}\n{text.body}", talk)
+    return review.render(text).html, leaks(f"{text.title}\n{text.body}", talk)
 
 
 @post("/inbox/{digest:int}/edit", status_code=200)
