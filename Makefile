@@ -8,8 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 up: .venv/.run
 	@exec $(BIN)/penfriend up
 
-test: .venv/.dev
-	@scripts/need test
+test: .venv/.dev node_modules/.installed
 	$(BIN)/python -m pytest
 
 check: .venv/.dev
@@ -23,6 +22,11 @@ format: .venv/.dev
 
 clean:
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .hypothesis
+
+node_modules/.installed: package.json
+	@scripts/need test
+	npm install --no-package-lock --ignore-scripts --no-audit --no-fund --silent
+	@touch $@
 
 .venv/bin/python:
 	@scripts/need run

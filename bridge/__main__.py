@@ -70,6 +70,7 @@ async def run(settings: Settings) -> None:
 def build(settings: Settings, store: Store, memory: MemoryIndex, control: ControlClient) -> Gateway:
     """The parts of a bridge over an open store. Opens no connection."""
     channels, config = open_channels(settings, system_clock), model_of(settings, "chat")
+    capabilities = find_capabilities(channels)
     answering = Answering(
         store=store,
         memory=memory,
@@ -78,9 +79,9 @@ def build(settings: Settings, store: Store, memory: MemoryIndex, control: Contro
         config=config,
         clock=system_clock,
         mint=new_ulid,
-        capabilities=find_capabilities(channels),
+        capabilities=capabilities,
     )
-    delivering = Delivering(store, settings, system_clock, new_ulid)
+    delivering = Delivering(store, settings, system_clock, new_ulid, capabilities)
     installation = installation_id(settings.data_dir)
     return Gateway(
         settings=settings,

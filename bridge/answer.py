@@ -5,43 +5,56 @@ before `dispatch` nothing can have been charged, after it everything may have be
 """
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from zlib import crc32
+from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
 
 from core import budget
 from core.clock import Clock, Instant
 from core.control.messages import SaidRecord, StateRecord, UsageEvent
+from core.errors import PenfriendError
 from core.ids import AttemptId, ReplyId, Trace, TurnId
 from core.model.config import ModelConfig
 from core.model.contract import Attempt as OnTheWire
 from core.model.contract import Finish, ModelClient, ModelResult
-from core.model.outcomes import Kind, Outcome, Retry, Verdict
+from core.model.outcomes import Kind, Outcome, Retry, Signal, Verdict
 from core.model.price import cost_of, reserve_for
 from core.model.request import ModelRequest
 from core.settings import Settings
 from core.store import Store
 from core.text.split import split
 
+from .breaking import Stopped, note_begin, note_end, subjects_of, why_stopped
 from .channels.contract import Capabilities
 from .compose import Composed, Situation, compose
 from .memory.index import MemoryIndex
 from .memory.pack import DoesNotFit
 from .notices import Language, language_of, line
-from .store.attempts import Ending, dispatch, end_attempt, get_attempt
+from .store.attempts import (
+    Ending,
+    allow_again,
+    attempts_of,
+    dispatch,
+    end_attempt,
+    get_attempt,
+    was_asked_again,
+)
 from .store.context_records import keep_context
 from .store.conversations import Conversation
-from .store.leases import open_lease
-from .store.messages import messages_of_turn
+from .store.leases import lease_for, output_tokens_lent, unused_lease
+from .store.messages import is_private, messages_of_turn
 from .store.replies import NewReply, add_reply
 from .store.sync_records import add_record
-from .store.turns import count_try, get_turn, move_turn, put_off
-from .turn import AttemptEvent, TurnEvent
+from .store.turns import Turn, count_try, get_turn, move_turn, put_off
+from .turn import AttemptEvent, AttemptState, TurnEvent, TurnPhase
 
 MOST_TRIES = 3
 BACK_OFF_MS = 2_000
 LONGEST_WAIT_MS = 120_000
+TRIAL_MS = 3_000
 
 Mint = Callable[[Instant], str]
 
@@ -60,28 +73,63 @@ class Answering:
     capabilities: Callable[[str], Capabilities]
 
 
-async def answer_turn(parts: Answering, turn: TurnId) -> None:
-    """Takes a ready turn as far as it goes now. Cancelling it leaves the store in a state that `recover` understands."""
-    await parts.store.write(_take, turn, parts.clock())
-    composed = await compose(parts.store, parts.memory, parts.settings, parts.config, turn, parts.clock())
+async def answer_turn(parts: Answering, turn: TurnId) -> str | None:
+    """Takes a ready turn as far as it goes now. Returns a sentence when only the owner can mend the provider.
+
+    Cancelling it leaves the store in a state that `recover` understands; a fault nobody foresaw ends the turn in words.
+    """
+    try:
+        return await _answer(parts, turn)
+    except PenfriendError:
+        raise
+    except Exception as fault:
+        await parts.store.write(_give_up, parts, turn, f"a fault of ours: {type(fault).__name__}", parts.clock())
+        raise
+
+
+async def _answer(parts: Answering, turn: TurnId) -> str | None:
+    room = await parts.store.write(_take, parts, turn, parts.clock())
+    if room is None:
+        return None
+    composed = await compose(parts.store, parts.memory, room.settings, room.config, turn, parts.clock())
     if isinstance(composed, DoesNotFit):
         await parts.store.write(_does_not_fit, parts, turn, composed, parts.clock())
-        return
-    attempt = AttemptId(parts.mint(parts.clock()))
-    reserved = await parts.store.write(_reserve, parts, composed, attempt, parts.clock())
-    if not reserved:
-        return
-    wire = OnTheWire()
+        return None
+    attempt, wire = AttemptId(parts.mint(parts.clock())), OnTheWire()
+    reserving = asyncio.ensure_future(parts.store.write(_reserve, parts, composed, attempt, parts.clock()))
     try:
+        if not await asyncio.shield(reserving):
+            return None
         result = await parts.model.answer(composed.request, wire)
     except asyncio.CancelledError:
-        await asyncio.shield(parts.store.write(_keep_cancelled, parts, attempt, wire.sent, parts.clock()))
+        if await reserving:
+            await asyncio.shield(parts.store.write(_keep_cancelled, parts, attempt, wire.sent, parts.clock()))
         raise
     await asyncio.shield(parts.store.write(_keep, parts, composed, attempt, result, parts.clock()))
+    return result.detail if result.outcome.alerts_owner else None
 
 
-def _take(conn: Connection, turn: TurnId, now: Instant) -> None:
+@dataclass(frozen=True)
+class _Room:
+    """What a request may be made of: the settings, narrowed by the lease and by what the provider said before."""
+
+    settings: Settings
+    config: ModelConfig
+
+
+def _take(conn: Connection, parts: Answering, turn: TurnId, now: Instant) -> _Room | None:
     move_turn(conn, turn, TurnEvent.TAKEN, now)
+    if not messages_of_turn(conn, turn):
+        move_turn(conn, turn, TurnEvent.REFUSED, now, reason="nothing is left of it: the person took it back")
+        return None
+    settings, config = parts.settings, parts.config
+    lent = output_tokens_lent(conn, now)
+    if lent is not None and lent < config.max_output_tokens:
+        config = replace(config, max_output_tokens=lent)
+    if any(past.outcome == Signal.CONTEXT_TOO_LONG.value for past in attempts_of(conn, turn)):
+        smaller = min(settings.bridge.context_bytes, config.context_tokens - config.max_output_tokens) // 2
+        settings = settings.model_copy(update={"bridge": settings.bridge.model_copy(update={"context_bytes": smaller})})
+    return _Room(settings, config)
 
 
 def _does_not_fit(conn: Connection, parts: Answering, turn: TurnId, problem: DoesNotFit, now: Instant) -> None:
@@ -89,87 +137,171 @@ def _does_not_fit(conn: Connection, parts: Answering, turn: TurnId, problem: Doe
     tell(conn, parts, turn, "does_not_fit", now, bytes=problem.bytes, limit=problem.limit)
 
 
+def _give_up(conn: Connection, parts: Answering, turn: TurnId, reason: str, now: Instant) -> None:
+    phase = get_turn(conn, turn).phase
+    if phase is TurnPhase.COMPOSING:
+        move_turn(conn, turn, TurnEvent.GAVE_UP, now, reason=reason)
+        tell(conn, parts, turn, "failed", now)
+    elif phase is TurnPhase.CALLING:
+        for attempt in attempts_of(conn, turn):
+            if attempt.state is AttemptState.DISPATCHED:
+                lose_attempt(conn, parts, turn, attempt.id, reason, now)
+
+
 def _reserve(conn: Connection, parts: Answering, composed: Composed, attempt: AttemptId, now: Instant) -> bool:
     """Everything that must be true before the first byte leaves, in one transaction; False when it may not leave."""
-    turn = composed.situation.turn
-    lease = open_lease(conn, now)
+    turn, request, config = composed.situation.turn, composed.request, parts.config
+    subjects = subjects_of(turn.conversation, config.provider)
+    stopped = why_stopped(conn, subjects, now)
+    if stopped is not None:
+        _stop(conn, parts, turn.id, stopped, now)
+        return False
+    micros = reserve_for(config, len(request.body), request.max_output_tokens)
+    lease = lease_for(conn, micros, request.max_output_tokens, now)
     if lease is None:
-        move_turn(conn, turn.id, TurnEvent.NO_GRANT, now, reason="no lease")
+        _without_lease(conn, parts, turn.id, micros, now)
         return False
-    request = composed.request
-    micros = reserve_for(parts.config, len(request.body), request.max_output_tokens)
-    tries = count_try(conn, turn.id)
-    refusal = dispatch(conn, attempt, turn.id, tries, lease, micros, parts.config.provider, parts.config.name, now)
-    if refusal is not None:
-        move_turn(conn, turn.id, TurnEvent.NO_GRANT, now, reason=refusal.limit)
-        return False
+    refusal = dispatch(
+        conn, attempt, turn.id, count_try(conn, turn.id), lease, micros, config.provider, config.name, now
+    )
+    assert refusal is None, f"lease {lease.id} was chosen for {micros} micro-units and refuses them: {refusal}"
+    note_begin(conn, subjects, now)
     keep_context(conn, turn.id, composed.record, now)
-    if not composed.situation.conversation.private:
+    if not is_private(conn, turn.id):
         record = StateRecord(kind="turn_context", key=turn.trace, at_ms=now, body=composed.record)
         add_record(conn, record, now)
     move_turn(conn, turn.id, TurnEvent.RESERVED, now)
     return True
 
 
+def _stop(conn: Connection, parts: Answering, turn: TurnId, stopped: Stopped, now: Instant) -> None:
+    """Another call tries just now whether things are well again: wait for it. Otherwise the person is told."""
+    if stopped.trial:
+        move_turn(conn, turn, TurnEvent.NOT_NOW, now, reason="another call is the trial")
+        put_off(conn, turn, Instant(now + TRIAL_MS))
+        return
+    _refuse(conn, parts, turn, stopped.refusal, now)
+
+
+def _without_lease(conn: Connection, parts: Answering, turn: TurnId, micros: int, now: Instant) -> None:
+    """Waits for the next lease, unless a whole one would be too small for this request."""
+    fresh = unused_lease(conn, now)
+    if fresh is None or fresh.rules.granted_micros >= micros:
+        move_turn(conn, turn, TurnEvent.NO_GRANT, now, reason="no lease")
+        return
+    granted = fresh.rules.granted_micros
+    _refuse(conn, parts, turn, budget.Refusal(budget.Limit.LEASE_MICROS, granted, granted, micros), now)
+
+
+def _refuse(conn: Connection, parts: Answering, turn: TurnId, refusal: budget.Refusal, now: Instant) -> None:
+    """Names the limit, what is left of it, and when it resets."""
+    move_turn(conn, turn, TurnEvent.REFUSED, now, reason=refusal.limit)
+    zone = ZoneInfo(parts.settings.persona.timezone)
+    say(conn, parts, turn, budget.refusal_text(refusal, language_in(conn, parts, turn), zone), now)
+
+
 def _keep(
     conn: Connection, parts: Answering, composed: Composed, attempt: AttemptId, result: ModelResult, now: Instant
 ) -> None:
     """Settlement, reply, parts and intents in one transaction (invariant I7)."""
-    outcome = result.outcome
+    outcome, turn = result.outcome, composed.situation.turn
+    if outcome.verdict is Verdict.UNKNOWN:
+        lose_attempt(conn, parts, turn.id, attempt, result.detail, now, outcome=outcome.signal.value)
+        return
     end_attempt(conn, attempt, ending_of(parts.config, composed.request, result), now)
-    _tell_usage(conn, attempt, result, now)
-    turn = composed.situation.turn
-    if outcome.verdict is Verdict.SETTLE:
-        move_turn(conn, turn.id, TurnEvent.ANSWERED, now)
-        _reply(conn, parts, composed.situation, result, now)
-    elif outcome.verdict is Verdict.UNKNOWN:
-        move_turn(conn, turn.id, TurnEvent.OUTCOME_UNKNOWN, now, reason=outcome.signal.value)
-        tell(conn, parts, turn.id, "unknown", now)
-    else:
-        _not_charged(conn, parts, turn.id, outcome, result.retry_after_s, now)
+    if outcome.verdict is Verdict.RELEASE:
+        _not_charged(conn, parts, turn, outcome, result.retry_after_s, now)
+        return
+    _tell_usage(conn, attempt, now)
+    note_end(conn, subjects_of(turn.conversation, parts.config.provider), budget.CallOutcome.ANSWERED, now)
+    move_turn(conn, turn.id, TurnEvent.ANSWERED, now)
+    _reply(conn, parts, composed.situation, result, now)
 
 
 def _not_charged(
-    conn: Connection, parts: Answering, turn: TurnId, outcome: Outcome, retry_after_s: float | None, now: Instant
+    conn: Connection, parts: Answering, turn: Turn, outcome: Outcome, retry_after_s: float | None, now: Instant
 ) -> None:
-    tries = get_turn(conn, turn).tries
-    if tries < MOST_TRIES and outcome.retry is not Retry.NEVER:
-        move_turn(conn, turn, TurnEvent.NOT_CHARGED, now, reason=outcome.signal.value)
-        put_off(conn, turn, Instant(now + wait_ms(tries, retry_after_s)))
+    past = [attempt.outcome for attempt in attempts_of(conn, turn.id)]
+    again = may_try_again(outcome, [one or "" for one in past])
+    failed = budget.CallOutcome.DENIED if outcome.pauses_provider else budget.CallOutcome.FAILED
+    note_end(conn, subjects_of(turn.conversation, parts.config.provider), failed, now, goes_on=again)
+    if again:
+        move_turn(conn, turn.id, TurnEvent.NOT_CHARGED, now, reason=outcome.signal.value)
+        put_off(conn, turn.id, Instant(now + wait_ms(len(past), retry_after_s, _spread(turn.trace))))
         return
-    move_turn(conn, turn, TurnEvent.GAVE_UP, now, reason=outcome.signal.value)
-    tell(conn, parts, turn, "failed", now)
+    move_turn(conn, turn.id, TurnEvent.GAVE_UP, now, reason=outcome.signal.value)
+    tell(conn, parts, turn.id, "failed", now)
 
 
-def wait_ms(tries: int, retry_after_s: float | None) -> int:
-    """What the provider asks for, within bounds; otherwise longer with each try.
+def may_try_again(outcome: Outcome, past: Sequence[str]) -> bool:
+    """`past` holds the outcomes of all calls of the turn, this one included.
 
-    >>> wait_ms(1, None), wait_ms(2, None), wait_ms(1, 7.5), wait_ms(1, 9e9)
-    (2000, 4000, 7500, 120000)
+    >>> from core.model.outcomes import outcome_of
+    >>> may_try_again(outcome_of(Signal.CONFLICT), ["conflict"])
+    True
+    >>> may_try_again(outcome_of(Signal.CONFLICT), ["conflict", "conflict"])
+    False
     """
-    asked = BACK_OFF_MS * 2 ** (tries - 1) if retry_after_s is None else int(retry_after_s * 1000)
-    return min(max(asked, 0), LONGEST_WAIT_MS)
+    if outcome.retry is Retry.NEVER or len(past) >= MOST_TRIES:
+        return False
+    return outcome.retry is Retry.LATER or past.count(outcome.signal.value) == 1
+
+
+def wait_ms(tries: int, retry_after_s: float | None, spread: float = 0.0) -> int:
+    """What the provider asks for, within bounds; otherwise longer with each try, and up to half as much more.
+
+    >>> wait_ms(1, None), wait_ms(2, None), wait_ms(2, None, 0.5), wait_ms(1, 7.5), wait_ms(1, 9e9)
+    (2000, 4000, 5000, 7500, 120000)
+    """
+    own = BACK_OFF_MS * 2 ** (tries - 1) * (1 + spread / 2)
+    return int(min(max(own if retry_after_s is None else retry_after_s * 1000, 0), LONGEST_WAIT_MS))
+
+
+def _spread(trace: Trace) -> float:
+    """From 0 to 1, the same for a turn whenever it is asked for: many turns that failed together come back apart."""
+    return crc32(trace.encode()) / 2**32
 
 
 def _keep_cancelled(conn: Connection, parts: Answering, attempt: AttemptId, sent: bool, now: Instant) -> None:
     """The program stops in the middle of a call."""
-    turn = get_attempt(conn, attempt).turn
+    found = get_attempt(conn, attempt)
     if sent:
-        lose_attempt(conn, parts, turn, attempt, "stopped during the call", now)
+        lose_attempt(conn, parts, found.turn, attempt, "stopped during the call", now)
         return
     proof = budget.Proof.NOT_SENT
     end_attempt(conn, attempt, Ending(AttemptEvent.RELEASED, "stopped", "nothing had left", proof=proof), now)
-    move_turn(conn, turn, TurnEvent.NOT_CHARGED, now, reason="stopped before the call")
+    turn = get_turn(conn, found.turn)
+    note_end(conn, subjects_of(turn.conversation, found.provider), budget.CallOutcome.FAILED, now, goes_on=True)
+    move_turn(conn, turn.id, TurnEvent.NOT_CHARGED, now, reason="stopped before the call")
 
 
 def lose_attempt(
-    conn: Connection, parts: Answering, turn: TurnId, attempt: AttemptId, detail: str, now: Instant
+    conn: Connection,
+    parts: Answering,
+    turn: TurnId,
+    attempt: AttemptId,
+    detail: str,
+    now: Instant,
+    *,
+    outcome: str = "lost",
 ) -> None:
-    """Maybe charged, and nobody will learn: the reservation stays at its full amount, the person is told."""
-    end_attempt(conn, attempt, Ending(AttemptEvent.LOST, "lost", detail), now)
-    _tell_usage(conn, attempt, None, now)
-    move_turn(conn, turn, TurnEvent.OUTCOME_UNKNOWN, now, reason=detail)
-    tell(conn, parts, turn, "unknown", now)
+    """Maybe charged, and nobody will learn: the reservation stays at its full amount, the person is told.
+
+    With `retry_unknown = "once"` the owner has said beforehand that it is asked once more, at its own cost.
+    """
+    end_attempt(conn, attempt, Ending(AttemptEvent.LOST, outcome, detail, incomplete=True), now)
+    _tell_usage(conn, attempt, now)
+    found = get_turn(conn, turn)
+    again = parts.settings.bridge.retry_unknown == "once" and not was_asked_again(conn, turn)
+    subjects = subjects_of(found.conversation, get_attempt(conn, attempt).provider)
+    note_end(conn, subjects, budget.CallOutcome.UNKNOWN, now)
+    move_turn(conn, turn, TurnEvent.OUTCOME_UNKNOWN, now, reason=outcome)
+    if not again:
+        tell(conn, parts, turn, "unknown", now)
+        return
+    allow_again(conn, turn)
+    move_turn(conn, turn, TurnEvent.ASKED_AGAIN, now, reason="retry_unknown")
+    put_off(conn, turn, Instant(now + BACK_OFF_MS))
 
 
 def ending_of(config: ModelConfig, request: ModelRequest, result: ModelResult) -> Ending:
@@ -195,11 +327,9 @@ def _proof(outcome: Outcome) -> budget.Proof:
     return budget.Proof.NOT_SENT if outcome.kind is Kind.NOT_SENT else budget.Proof.REJECTED
 
 
-def _tell_usage(conn: Connection, attempt: AttemptId, result: ModelResult | None, now: Instant) -> None:
-    """A call that certainly cost nothing is not usage."""
+def _tell_usage(conn: Connection, attempt: AttemptId, now: Instant) -> None:
+    """Of every call that may have cost something; one that certainly cost nothing is not usage."""
     found = get_attempt(conn, attempt)
-    if found.state == "released":
-        return
     event = UsageEvent(
         id=found.id,
         lease=found.lease,
@@ -210,24 +340,27 @@ def _tell_usage(conn: Connection, attempt: AttemptId, result: ModelResult | None
         input_tokens=found.input_tokens,
         output_tokens=found.output_tokens,
         cost_micros=found.cost_micros or 0,
-        incomplete=found.incomplete or result is None,
+        incomplete=found.incomplete,
         at_ms=now,
     )
     add_record(conn, event, now)
 
 
 def _reply(conn: Connection, parts: Answering, situation: Situation, result: ModelResult, now: Instant) -> None:
-    language = _language(parts, situation)
+    language = language_in(conn, parts, situation.turn.id)
+    conversation, turn = situation.conversation, situation.turn
+    if not messages_of_turn(conn, turn.id):
+        tell(conn, parts, turn.id, "taken_back", now)  # what answers forgotten words may repeat them
+        return
     text = result.text
     if result.finish in (Finish.REFUSED, Finish.EMPTY) or not text.strip():
         text = line("declined", language)
     elif result.finish is Finish.LENGTH:
         text = f"{text}\n{line('cut', language)}"
     trace = Trace(parts.mint(now))
-    conversation, turn = situation.conversation, situation.turn
     new = NewReply(trace, conversation.id, turn.id, "reply", text, parts.config.name or None, result.finish.value)
     add_reply(conn, new, split_for(parts.capabilities(conversation.account), text, language), now)
-    if not conversation.private:
+    if not is_private(conn, turn.id):
         add_record(conn, reply_record(conversation, turn.id, trace, text, now, version=1, heard=False), now)
 
 
@@ -259,12 +392,14 @@ def reply_record(
 
 def tell(conn: Connection, parts: Answering, turn: TurnId, name: str, now: Instant, **facts: object) -> ReplyId:
     """One fixed line of the house to the person of a turn: never silence."""
-    found = get_turn(conn, turn)
+    return say(conn, parts, turn, line(name, language_in(conn, parts, turn), **facts), now)
+
+
+def say(conn: Connection, parts: Answering, turn: TurnId, text: str, now: Instant) -> ReplyId:
+    conversation = get_turn(conn, turn).conversation
+    return add_reply(conn, NewReply(Trace(parts.mint(now)), conversation, turn, "notice", text), [text], now)
+
+
+def language_in(conn: Connection, parts: Answering, turn: TurnId) -> Language:
     words = " ".join(message.text for message in messages_of_turn(conn, turn))
-    text = line(name, language_of(words, parts.settings.persona.language), **facts)
-    return add_reply(conn, NewReply(Trace(parts.mint(now)), found.conversation, turn, "notice", text), [text], now)
-
-
-def _language(parts: Answering, situation: Situation) -> Language:
-    words = " ".join(message.text for message in situation.current)
     return language_of(words, parts.settings.persona.language)

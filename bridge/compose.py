@@ -133,24 +133,26 @@ def _query(situation: Situation, exchanges: Sequence[Exchange], setting: Setting
         at=situation.at,
         zone=setting.zone,
         previous=tuple(message.text for message in situation.before if message.speaker == "person")[:2],
-        limit=RELATED,
+        # What is among the recent exchanges is found too: without a model it is what there is to quote.
+        limit=RELATED + sum(len(exchange.messages) for exchange in exchanges),
         before_id=min(message.id for message in situation.current),
-        known=frozenset(message.id for exchange in exchanges for message in exchange.messages),
         also=tuple(also),
     )
 
 
 def _material(conn: Connection, situation: Situation, exchanges: tuple[Exchange, ...], recalled: Recalled) -> Material:
-    superseded = superseded_messages(conn, [hit.id for hit in recalled.hits], situation.at)
-    related = tuple(records_of_hits(conn, recalled.hits, superseded))
     recent = {message.id for exchange in exchanges for message in exchange.messages}
+    beyond = [hit.id for hit in recalled.hits if hit.id not in recent][:RELATED]
+    hits = [hit for hit in recalled.hits if hit.id in recent or hit.id in beyond]
+    superseded = superseded_messages(conn, [hit.id for hit in hits], situation.at)
+    related = tuple(records_of_hits(conn, hits, superseded))
     return Material(
         current=situation.current,
         exchanges=exchanges,
         related=related,
         preferences=preference_records(conn, situation.scopes, situation.at),
         excerpts=excerpts_of([message for message in situation.before if message.id not in recent]),
-        nothing_found=not related,
+        nothing_found=recalled.nothing_found,
     )
 
 

@@ -5,38 +5,51 @@
 """
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
 from core.clock import Clock, Instant
-from core.control.messages import StateRecord
-from core.ids import Account, PartId, TurnId
+from core.ids import Account, PartId, Trace, TurnId
 from core.settings import Settings
 from core.store import Store
 
 from .answer import Mint, reply_record
 from .channels.contract import Capabilities, Channel, Outgoing, SendOutcome, Sent
-from .store.conversations import Conversation, find_conversation, get_conversation, note_outbound
-from .store.messages import NewMessage, add_message, grow_reply, message_of_reply
+from .notices import line
+from .store.conversations import (
+    Conversation,
+    conversation_of_owner,
+    find_conversation,
+    get_conversation,
+    note_outbound,
+)
+from .store.messages import NewMessage, add_message, grow_reply, is_private, message_of_reply
 from .store.replies import (
+    NewReply,
     Part,
     Reply,
     Waiting,
+    add_reply,
     answered_event,
+    forget_part_texts,
     get_part,
     get_reply,
     move_part,
+    old_parts,
     parts_of,
     replies_of_turn,
+    sending_parts,
     waiting_parts,
 )
+from .store.switches import take_turn_to_tell
 from .store.sync_records import add_record
 from .store.turns import get_turn, move_turn
 from .turn import BLOCKS_THE_REST, HEARD, ON_ITS_WAY, Actor, PartEvent, PartState, TurnEvent, TurnPhase
 
-MOST_SENDS = 5
 RETRY_MS = 3_000
+LONGEST_RETRY_MS = 300_000
 CLOSING_MS = 5_000
 """How long before the end of a platform's reply window a part is no longer tried."""
 
@@ -52,44 +65,72 @@ EVENTS: dict[Sent, PartEvent] = {
 
 @dataclass(frozen=True)
 class Delivering:
+    """`quiet` holds, for an account, from when until when nothing is sent: pacing, or what the platform asked for."""
+
     store: Store
     settings: Settings
     clock: Clock
     mint: Mint
+    capabilities: Callable[[str], Capabilities]
+    quiet: dict[Account, tuple[Instant, Instant]] = field(default_factory=dict)
 
 
 async def deliver_waiting(parts: Delivering, channel: Channel) -> int | None:
     """Sends what may be sent now; returns the milliseconds until something more may be, None when nothing waits or
-    the channel cannot send just now: then the parts stay where they are."""
+    the channel cannot send just now: then the parts stay where they are, and those that get too old are told of."""
+    now = parts.clock()
+    waiting = await parts.store.write(_sort_out, parts, channel, now)
     if not channel.health().sending:
         return None
-    now = parts.clock()
-    waiting = await parts.store.write(_sort_out, parts, channel.account, channel.capabilities, now)
+    if quiet := _quiet_for(parts, channel.account, now):
+        return quiet if waiting else None
     for one in waiting:
         if one.part.not_before > parts.clock():
             continue
         await _send(parts, channel, one)
-        return channel.capabilities.pace_ms
+        return max(1, _quiet_for(parts, channel.account, parts.clock()))
     later = [one.part.not_before - now for one in waiting]
     return max(1, min(later)) if later else None
 
 
+def _quiet_for(parts: Delivering, account: Account, now: Instant) -> int:
+    """Milliseconds. A clock that was set back ends the silence: it must not last for hours."""
+    since, until = parts.quiet.get(account, (now, now))
+    return max(0, until - now) if since <= now else 0
+
+
+def _keep_quiet(parts: Delivering, channel: Channel, asked_ms: int | None) -> None:
+    now = parts.clock()
+    wait = max(channel.capabilities.pace_ms, asked_ms or 0)
+    parts.quiet[channel.account] = (now, Instant(now + wait))
+
+
 async def _send(parts: Delivering, channel: Channel, waiting: Waiting) -> None:
-    outgoing = await parts.store.write(_begin, waiting, parts.clock())
+    part = waiting.part.id
+    beginning = asyncio.ensure_future(parts.store.write(_begin, waiting, parts.clock()))
+    try:
+        outgoing = await asyncio.shield(beginning)
+    except asyncio.CancelledError:
+        await beginning
+        stopped = SendOutcome(Sent.NOT_SENT, reason="the program stopped before the send")
+        await asyncio.shield(parts.store.write(keep_outcome, parts, part, stopped, parts.clock()))
+        raise
     try:
         outcome = await channel.send(outgoing)
     except asyncio.CancelledError:
         stopped = SendOutcome(Sent.UNKNOWN, reason="the program stopped during the send")
-        await asyncio.shield(parts.store.write(keep_outcome, parts, waiting.part.id, stopped, parts.clock()))
+        await asyncio.shield(parts.store.write(keep_outcome, parts, part, stopped, parts.clock()))
         raise
-    await asyncio.shield(parts.store.write(keep_outcome, parts, waiting.part.id, outcome, parts.clock()))
+    except Exception as fault:  # a channel maps every fault to an outcome; one that does not must not stop the others
+        outcome = SendOutcome(Sent.UNKNOWN, reason=f"a fault of ours in the channel: {type(fault).__name__}")
+    _keep_quiet(parts, channel, outcome.retry_after_ms)
+    await asyncio.shield(parts.store.write(keep_outcome, parts, part, outcome, parts.clock()))
 
 
 def _begin(conn: Connection, waiting: Waiting, now: Instant) -> Outgoing:
     move_part(conn, waiting.part.id, PartEvent.BEGUN, now)
     conversation = find_conversation(conn, waiting.account, waiting.chat)
     assert conversation is not None, "a reply belongs to a conversation"
-    note_outbound(conn, conversation.id)
     part = waiting.part
     return Outgoing(
         waiting.chat,
@@ -101,19 +142,19 @@ def _begin(conn: Connection, waiting: Waiting, now: Instant) -> Outgoing:
     )
 
 
-def _sort_out(
-    conn: Connection, parts: Delivering, account: Account, capabilities: Capabilities, now: Instant
-) -> list[Waiting]:
-    """Puts off what the platform would refuse now, lets go what is too old, and returns the rest."""
+def _sort_out(conn: Connection, parts: Delivering, channel: Channel, now: Instant) -> list[Waiting]:
+    """Lets go what is too old, puts off what the platform would refuse now, and returns the rest."""
+    account, capabilities = channel.account, channel.capabilities
+    expire_old(conn, parts, account, capabilities, now)
+    for lost in sending_parts(conn, account):  # one loop sends for an account, and it is here: nobody waits for these
+        reason = "what the platform said could not be kept"
+        keep_outcome(conn, parts, lost, SendOutcome(Sent.UNKNOWN, reason=reason), now)
     ready = []
     for one in waiting_parts(conn, account):
         conversation = find_conversation(conn, account, one.chat)
         assert conversation is not None, "a reply belongs to a conversation"
-        if now - one.created_at > capabilities.expire_ms:
-            move_part(conn, one.part.id, PartEvent.TOO_OLD, now, detail="older than the channel's limit")
-            after_move(conn, parts, one.part.id, now)
-        elif reason := _closed_for(conversation, capabilities, now):
-            move_part(conn, one.part.id, PartEvent.PUT_OFF, now, detail=reason)
+        if closed := _closed_for(conversation, capabilities, now):
+            move_part(conn, one.part.id, PartEvent.PUT_OFF, now, detail=closed)
             after_move(conn, parts, one.part.id, now)
         else:
             ready.append(one)
@@ -133,17 +174,17 @@ def keep_outcome(
     conn: Connection, parts: Delivering, part: PartId, outcome: SendOutcome, now: Instant, actor: Actor = "bridge"
 ) -> None:
     """What a send came to, with everything that follows from it, in one transaction."""
-    event = EVENTS[outcome.kind]
+    found = get_part(conn, part)
     not_before = None
     if outcome.kind is Sent.NOT_SENT:
-        tries = get_part(conn, part).tries
-        if tries >= MOST_SENDS:
-            event = PartEvent.REFUSED
-        not_before = Instant(now + (outcome.retry_after_ms or RETRY_MS * 2 ** (tries - 1)))
+        back_off = min(RETRY_MS * 2 ** min(found.tries - 1, 10), LONGEST_RETRY_MS)
+        not_before = Instant(now + max(outcome.retry_after_ms or 0, back_off))
+    elif outcome.kind in (Sent.SENT, Sent.ACCEPTED, Sent.UNKNOWN):
+        note_outbound(conn, get_reply(conn, found.reply).conversation)  # the platform may have counted it
     move_part(
         conn,
         part,
-        event,
+        EVENTS[outcome.kind],
         now,
         actor=actor,
         detail=outcome.reason or None,
@@ -154,18 +195,13 @@ def keep_outcome(
 
 
 def after_move(conn: Connection, parts: Delivering, part: PartId, now: Instant) -> None:
-    """What follows from a part's new state: memory, the rest of its reply, its turn, the site's copy."""
+    """What follows from a part's new state: memory, the rest of its reply, its turn."""
     found = get_part(conn, part)
     reply = get_reply(conn, found.reply)
-    conversation = get_conversation(conn, reply.conversation)
     if found.state in BLOCKS_THE_REST:
         _hold_the_rest(conn, found, now)
     if found.state in HEARD and reply.kind == "reply":
-        _remember(conn, conversation, reply, now)
-    if not conversation.private:
-        body = f'{{"state":"{found.state}","reply":"{reply.trace}","number":{found.number}}}'
-        record = StateRecord(kind="part_state", key=f"{reply.trace}/{found.number}", at_ms=now, body=body)
-        add_record(conn, record, now)
+        _remember(conn, reply, now)
     if reply.turn is not None:
         settle_turn(conn, reply.turn, now)
 
@@ -177,9 +213,14 @@ def _hold_the_rest(conn: Connection, blocked: Part, now: Instant) -> None:
             move_part(conn, part.id, PartEvent.BLOCKED, now, detail=f"part {blocked.number} is {blocked.state}")
 
 
-def _remember(conn: Connection, conversation: Conversation, reply: Reply, now: Instant) -> None:
+def _remember(conn: Connection, reply: Reply, now: Instant) -> None:
     """What was heard of a reply is what the persona has said."""
     heard = [part for part in parts_of(conn, reply.id) if part.state in HEARD]
+    if not reply.text:
+        forget_part_texts(conn, reply.id)  # the exchange was forgotten while this was on its way
+        return
+    conversation = get_conversation(conn, reply.conversation)
+    private = is_private(conn, reply.turn) if reply.turn is not None else conversation.private
     text = "\n".join(part.text for part in heard)
     receipt = "accepted" if any(part.state is PartState.ACCEPTED for part in heard) else "sent"
     if message_of_reply(conn, reply.id) is None:
@@ -193,21 +234,48 @@ def _remember(conn: Connection, conversation: Conversation, reply: Reply, now: I
             turn=reply.turn,
             reply=reply.id,
             receipt=receipt,
-            private=conversation.private,
+            private=private,
         )
         add_message(conn, new)
     else:
         grow_reply(conn, reply.id, text, receipt)
-    if not conversation.private:
+    if not private:
         record = reply_record(conversation, reply.turn, reply.trace, text, now, version=1 + len(heard), heard=True)
         add_record(conn, record, now)
 
 
 def settle_turn(conn: Connection, turn: TurnId, now: Instant) -> None:
-    """A turn is done when no part of its replies is on its way."""
-    found = get_turn(conn, turn)
-    if found.phase is not TurnPhase.REPLIED:
+    """A turn is done when no part of its replies is on its way; the owner may put one on its way again."""
+    phase = get_turn(conn, turn).phase
+    if phase not in (TurnPhase.REPLIED, TurnPhase.DONE):
         return
     parts = [part for reply in replies_of_turn(conn, turn) for part in parts_of(conn, reply.id)]
-    if not any(part.state in ON_ITS_WAY for part in parts):
+    on_its_way = any(part.state in ON_ITS_WAY for part in parts)
+    if phase is TurnPhase.REPLIED and not on_its_way:
         move_turn(conn, turn, TurnEvent.NOTHING_ON_ITS_WAY, now)
+    elif phase is TurnPhase.DONE and on_its_way:
+        move_turn(conn, turn, TurnEvent.PART_MOVED_AGAIN, now)
+
+
+# --- what waited too long -----------------------------------------------------------------------------------------
+
+
+def expire_old(conn: Connection, parts: Delivering, account: Account, capabilities: Capabilities, now: Instant) -> int:
+    """Lets go what nobody would want to get any more, and tells the owner once. Returns how many replies."""
+    old = old_parts(conn, account, Instant(now - capabilities.expire_ms))
+    for part in old:
+        move_part(conn, part.id, PartEvent.TOO_OLD, now, detail="older than the channel's limit")
+    for turn in {turn for part in old if (turn := get_reply(conn, part.reply).turn) is not None}:
+        settle_turn(conn, turn, now)
+    answers = {part.reply for part in old if get_reply(conn, part.reply).turn is not None}
+    if answers and take_turn_to_tell(conn, account, now, capabilities.expire_ms):
+        _tell_owner(conn, parts, len(answers), now)
+    return len(answers)
+
+
+def _tell_owner(conn: Connection, parts: Delivering, count: int, now: Instant) -> None:
+    """Where the owner spoke last; a notice that is never delivered itself is not told of again."""
+    conversation = conversation_of_owner(conn)
+    if conversation is not None:
+        text = line("expired", parts.settings.persona.language, count=count)
+        add_reply(conn, NewReply(Trace(parts.mint(now)), conversation, None, "notice", text), [text], now)

@@ -7,19 +7,17 @@ Every loop does one whole step, then waits for its bell or its time. Stopping le
 """
 
 import asyncio
-import shutil
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TypeVar
 
+import httpx
 import structlog
 
 from core.clock import Clock
 from core.control.client import LONG_POLL_S, ControlClient
-from core.control.messages import PairingClaim
-from core.errors import ControlError, PenfriendError, StoreBroken
+from core.errors import PenfriendError, StoreBroken
 from core.ids import Account, TurnId
 from core.settings import Settings
 from core.store import Store
@@ -27,19 +25,15 @@ from core.text.split import Unit
 
 from .answer import Answering, Mint, answer_turn
 from .channels.console import ConsoleChannel
-from .channels.contract import Capabilities, Channel, ChannelStopped, Outgoing, Update
+from .channels.contract import Capabilities, Channel, ChannelStopped
 from .deliver import Delivering, deliver_waiting
 from .grant import GrantKeeper
 from .instructions import Instructing, carry_out_next
-from .intake import Admitted, IntakeRules, admit
 from .memory.index import MemoryIndex
-from .notices import line
-from .pairing import Knock
-from .recover import recover
-from .store.bindings import keep_binding
+from .reception import Reception
+from .recover import recover, recover_turns
 from .store.cursors import find_cursor
 from .store.grants import find_grant
-from .store.strangers import forget_stranger
 from .store.turns import due_turns, next_due
 from .sync import Syncing
 
@@ -87,7 +81,6 @@ class Gateway:
     instructing: Instructing
     clock: Clock
     mint: Mint
-    counted: Counter[str] = field(default_factory=Counter)
     problems: dict[str, str] = field(default_factory=dict)
     answer_bell: Bell = field(default_factory=Bell)
     grant_bell: Bell = field(default_factory=Bell)
@@ -99,9 +92,17 @@ class Gateway:
     """Set once the site has ever said who may talk: before that nobody could be told from a stranger."""
     _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
     _running: set[TurnId] = field(default_factory=set)
+    _left_behind: bool = False
 
     def __post_init__(self) -> None:
         self.deliver_bells = {channel.account: Bell() for channel in self.channels}
+        self.reception = Reception(
+            self.settings, self.store, self.control, self.clock, self.mint, self.note, self._soon_granted
+        )
+
+    @property
+    def counted(self) -> Counter[str]:
+        return self.reception.counted
 
     async def start(self) -> None:
         """Puts right what the last run left, before anything new is taken in."""
@@ -114,9 +115,9 @@ class Gateway:
 
     async def run(self) -> None:
         """Runs until `stop`. A loop that fails for a reason nobody foresaw ends the program: silence is worse."""
-        loops = [self._loop("answer", self.answer_bell, self._answer_due)]
-        loops += [self._loop("grants", self.grant_bell, self._renew_grant)]
-        loops += [self._loop("sync", self.sync_bell, self._sync)]
+        loops = [self._loop("answer", self.answer_bell, self.answer_due)]
+        loops += [self._loop("grants", self.grant_bell, self.renew_grant)]
+        loops += [self._loop("sync", self.sync_bell, self.sync)]
         loops += [self._loop("memory", self.memory_bell, self.memory.keep_up)]
         loops += [self._follow_instructions()]
         for channel in self.channels:
@@ -133,16 +134,22 @@ class Gateway:
         for task in done - {stop}:
             task.result()
 
-    async def _drain(self, tasks: set["asyncio.Task[None]"], stop: "asyncio.Task[bool]") -> None:
+    async def _drain(self, loops: set["asyncio.Task[None]"], stop: "asyncio.Task[bool]") -> None:
+        """Steps in hand end; a step that takes too long is cut, which the store then says."""
         self.stopping.set()
         for bell in (self.answer_bell, self.grant_bell, self.sync_bell, self.memory_bell, *self.deliver_bells.values()):
             bell.ring()
-        _, late = await asyncio.wait({*tasks, *self._tasks}, timeout=DRAIN_S)
+        deadline = asyncio.get_running_loop().time() + DRAIN_S
+        # The loops first: the last step of one of them may still begin a turn.
+        late = await _wait_until(loops, deadline) | await _wait_until(self._tasks, deadline)
         for task in (*late, stop):
             task.cancel()
         await asyncio.gather(*late, stop, return_exceptions=True)
-        await self.grants.close()
-        await self.syncing.sync_waiting()
+        try:
+            await self.grants.close()
+            await self.syncing.sync_waiting()
+        except PenfriendError as problem:
+            self.note("leaving", problem)
 
     async def _loop(self, name: str, bell: Bell, step: Callable[[], Awaitable[float]]) -> None:
         """`step` says how many seconds it has nothing to do, unless its bell rings."""
@@ -154,11 +161,11 @@ class Gateway:
                 self.problems["store"] = str(broken)
                 idle_s = LONGEST_RETRY_S
             except PenfriendError as problem:
-                self._note(name, problem)
+                self.note(name, problem)
                 idle_s = RETRY_S
             await bell.wait(idle_s)
 
-    def _note(self, name: str, problem: Exception) -> None:
+    def note(self, name: str, problem: Exception) -> None:
         if self.problems.get(name) != str(problem):
             log.error("problem", part=name, problem=str(problem))
         self.problems[name] = str(problem)
@@ -168,123 +175,76 @@ class Gateway:
     async def _poll(self, channel: Channel) -> None:
         wait_s = RETRY_S
         name = f"poll {channel.account}"
-        cursor, stale = await self.store.read(find_cursor, channel.account, channel.fingerprint)
-        if stale:
-            log.warning("the credential changed: the old cursor is dropped", account=channel.account)
+        cursor = await self.find_cursor(channel)
         await self._either(self.acquainted)
         while not self.stopping.is_set():
-            if reason := self._full():
+            if reason := self.reception.full():
                 self.problems["capacity"] = reason
                 await self._pause(LONGEST_RETRY_S)
                 continue
             self.problems.pop("capacity", None)
             try:
-                cursor = await self._poll_once(channel, cursor)
+                cursor = await self.poll_once(channel, cursor)
                 self.problems.pop(name, None)
                 wait_s = RETRY_S
             except _Stopping:
                 return
             except ChannelStopped as stopped:
-                self._note(name, stopped)
+                self.note(name, stopped)
                 await self._pause(LONGEST_RETRY_S)
             except StoreBroken as broken:
                 self.problems["store"] = str(broken)
                 await self._pause(LONGEST_RETRY_S)
-            except (OSError, PenfriendError) as problem:
-                self._note(name, problem)
+            except (OSError, httpx.TransportError, PenfriendError) as problem:
+                self.note(name, problem)
                 await self._pause(wait_s)
                 wait_s = min(wait_s * 2, LONGEST_RETRY_S)
 
-    async def _poll_once(self, channel: Channel, cursor: str | None) -> str:
+    async def find_cursor(self, channel: Channel) -> str | None:
+        """Where the account was read to with this very credential."""
+        cursor, stale = await self.store.read(find_cursor, channel.account, channel.fingerprint)
+        if stale:
+            log.warning("the credential changed: the old cursor is dropped", account=channel.account)
+        return cursor
+
+    async def poll_once(self, channel: Channel, cursor: str | None) -> str:
+        """Waits for a batch and takes it in; the next poll may use the cursor that is returned."""
         batch = await self._until_stopping(channel.poll(cursor))
-        admitted = await self.store.write(admit, self._rules(channel), batch, self.clock(), self.mint)
-        self._after_intake(channel, admitted)
-        for update, knock in admitted.knocks:
-            await self._answer_knock(channel, update, knock)
-        return batch.cursor
-
-    async def _until_stopping(self, polling: Awaitable[T]) -> T:
-        """The poll's batch; a stop lets a poll in hand bring what it has, for a while."""
-        poll = asyncio.ensure_future(polling)
-        stop = asyncio.ensure_future(self.stopping.wait())
-        await asyncio.wait({poll, stop}, return_when=asyncio.FIRST_COMPLETED)
-        stop.cancel()
-        if not poll.done():
-            poll.cancel()
-            await asyncio.gather(poll, return_exceptions=True)
-            raise _Stopping
-        return poll.result()
-
-    def _rules(self, channel: Channel) -> IntakeRules:
-        bridge, persona = self.settings.bridge, self.settings.persona
-        return IntakeRules(
-            account=channel.account,
-            fingerprint=channel.fingerprint,
-            twins=channel.capabilities.twins,
-            merge_window_ms=bridge.merge_window_ms,
-            max_message_bytes=bridge.max_message_bytes,
-            language=persona.language,
-            zone=persona.timezone,
-        )
-
-    def _after_intake(self, channel: Channel, admitted: Admitted) -> None:
-        self.counted["accepted"] += admitted.accepted
-        self.counted.update(admitted.counted)
+        admitted = await self.reception.take_in(channel, batch)
         self.answer_bell.ring()
         self.sync_bell.ring()
         self.memory_bell.ring()
         self.deliver_bells[channel.account].ring()
+        for update, knock in admitted.knocks:
+            await self.reception.answer_knock(channel, update, knock)
+        return batch.cursor
 
-    async def _answer_knock(self, channel: Channel, update: Update, knock: Knock) -> None:
-        """A stranger's one notice, or the site's word on a code. Best effort: nothing was promised to a stranger."""
-        language = self.settings.persona.language
-        text = line(knock.notice, language) if knock.notice else ""
-        if knock.code:
-            text = await self._ask_the_site(channel, update, knock.code)
-        if text:
-            await channel.send(
-                Outgoing(update.chat, text, f"pf-{self.mint(self.clock())}", update.reply_token, update.event_key)
-            )
-
-    async def _ask_the_site(self, channel: Channel, update: Update, code: str) -> str:
-        language = self.settings.persona.language
-        claim = PairingClaim(
-            code=code,
-            account=channel.account,
-            chat=update.chat,
-            sender=update.sender,
-            name=update.sender_name[:80],
-            group=update.group,
-        )
+    async def _until_stopping(self, waiting: Awaitable[T]) -> T:
+        """What is waited for; a stop ends the wait, unless it is over at the same moment."""
+        wait = asyncio.ensure_future(waiting)
+        stop = asyncio.ensure_future(self.stopping.wait())
         try:
-            answer = await self.control.pair(claim)
-        except ControlError as problem:
-            self._note("pairing", problem)
-            return line("pairing_later", language)
-        if answer.binding is None:
-            return line("pairing_refused", language)
-        await self.store.write(keep_binding, answer.binding, self.clock())
-        await self.store.write(forget_stranger, channel.account, update.sender)
-        return line("paired", language, name=answer.binding.name or update.sender_name or "")
+            await asyncio.wait({wait, stop}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stop.cancel()
+            if not wait.done():
+                wait.cancel()
+                await asyncio.gather(wait, return_exceptions=True)
+        if wait.cancelled():
+            raise _Stopping
+        return wait.result()
 
-    def _full(self) -> str | None:
-        """Why nothing more is taken in. Old talk is never dropped to make room."""
-        if self.store.broken:
-            return str(self.store.broken)
-        bridge = self.settings.bridge
-        folder = self.settings.data_dir
-        free = shutil.disk_usage(folder).free
-        if free < bridge.min_free_bytes:
-            return f"intake stopped: {free} bytes free in {folder}, at least {bridge.min_free_bytes} are kept"
-        size = sum(path.stat().st_size for path in _store_files(self.settings))
-        if size > bridge.max_store_bytes:
-            return f"intake stopped: the store has {size} bytes, bridge.max_store_bytes is {bridge.max_store_bytes}"
-        return None
+    def _soon_granted(self) -> None:
+        self.grants.ask_soon()
+        self.grant_bell.ring()
 
     # --- answering and delivering --------------------------------------------------------------------------------
 
-    async def _answer_due(self) -> float:
+    async def answer_due(self) -> float:
         """Starts what is due; each turn is a task, at most `parallel_turns` at a time."""
+        if self._left_behind:
+            await self.store.write(recover_turns, self.answering, frozenset(self._running), self.clock())
+            self._left_behind = False
         room = self.settings.bridge.parallel_turns - len(self._running)
         for turn in await self.store.read(due_turns, self.clock(), max(0, room)):
             if turn not in self._running:
@@ -296,11 +256,21 @@ class Gateway:
             return IDLE_S
         return min(IDLE_S, max(0.05, (due - self.clock()) / 1000))
 
+    async def answers(self) -> None:
+        """Waits for the turns under way."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
     async def _answer(self, turn: TurnId) -> None:
         try:
-            await answer_turn(self.answering, turn)
+            alert = await answer_turn(self.answering, turn)
+            self._alert(alert)
         except PenfriendError as problem:
-            self._note("answer", problem)
+            self._left_behind = True
+            self.note("answer", problem)
+        except Exception as fault:
+            log.exception("a fault of ours while answering")
+            self.problems["answer"] = f"a fault of ours while answering ({type(fault).__name__}): see the log"
         finally:
             self._running.discard(turn)
             self.answer_bell.ring()
@@ -309,17 +279,27 @@ class Gateway:
             for bell in self.deliver_bells.values():
                 bell.ring()
 
+    def _alert(self, alert: str | None) -> None:
+        if alert is None:
+            self.problems.pop("model", None)
+        else:
+            self.problems["model"] = alert
+
     def _delivery(self, channel: Channel) -> Callable[[], Awaitable[float]]:
         async def deliver() -> float:
-            wait_ms = await deliver_waiting(self.delivering, channel)
-            self.sync_bell.ring()
-            return IDLE_S if wait_ms is None else wait_ms / 1000
+            return await self.deliver(channel)
 
         return deliver
 
+    async def deliver(self, channel: Channel) -> float:
+        """Sends what may be sent now, one part; the seconds until something more may be."""
+        wait_ms = await deliver_waiting(self.delivering, channel)
+        self.sync_bell.ring()
+        return IDLE_S if wait_ms is None else wait_ms / 1000
+
     # --- the site ------------------------------------------------------------------------------------------------
 
-    async def _renew_grant(self) -> float:
+    async def renew_grant(self) -> float:
         if await self.grants.renew_if_due():
             self.acquainted.set()
             self.answer_bell.ring()
@@ -331,7 +311,7 @@ class Gateway:
             self.problems.pop("grant", None)
         return max(0.5, (self.grants.renew_at - self.clock()) / 1000)
 
-    async def _sync(self) -> float:
+    async def sync(self) -> float:
         more = await self.syncing.sync_waiting()
         if self.syncing.problem:
             self.problems["sync"] = self.syncing.problem
@@ -346,13 +326,12 @@ class Gateway:
                 await self._until_stopping(carry_out_next(self.instructing, wait_s))
                 self.problems.pop("instructions", None)
                 wait_s = LONG_POLL_S
-                self.sync_bell.ring()
-                for bell in self.deliver_bells.values():
+                for bell in (self.answer_bell, self.sync_bell, *self.deliver_bells.values()):
                     bell.ring()
             except _Stopping:
                 return
             except PenfriendError as problem:
-                self._note("instructions", problem)
+                self.note("instructions", problem)
                 wait_s = 0
                 await self._pause(RETRY_S)
 
@@ -374,8 +353,12 @@ class _Stopping(Exception):
     """A stop came while a loop waited for something that nobody needs any more."""
 
 
-def _store_files(settings: Settings) -> list[Path]:
-    return [path for path in settings.data_dir.glob("bridge.db*") if path.is_file()]
+async def _wait_until(tasks: set["asyncio.Task[None]"], deadline: float) -> set["asyncio.Task[None]"]:
+    """Those that are not done by then."""
+    if not tasks:
+        return set()
+    left = max(0.0, deadline - asyncio.get_running_loop().time())
+    return (await asyncio.wait(set(tasks), timeout=left))[1]
 
 
 def find_capabilities(channels: list[Channel]) -> Callable[[str], Capabilities]:

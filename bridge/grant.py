@@ -19,7 +19,7 @@ from .answer import Mint
 from .notices import Language, language_of, line
 from .store.bindings import replace_bindings
 from .store.grants import find_grant, keep_grant
-from .store.leases import add_lease, close_reporting, mark_reported, open_lease, reports_due
+from .store.leases import add_lease, close_reporting, mark_reported, reports_due
 from .store.messages import messages_of_turn
 from .store.replies import NewReply, add_reply
 from .store.turns import Turn, move_turn, turns_in
@@ -44,11 +44,16 @@ class GrantKeeper:
     refusal: Refusal | None = None
     problem: str = ""
     renew_at: Instant = field(default=Instant(0))
+    ask_again_at: Instant = field(default=Instant(0))
+    asked_at: Instant = field(default=Instant(0))
 
     async def renew_if_due(self) -> bool:
-        """Whether a grant came. Asks at half of the time of the last one, and at once when paid work waits without a lease."""
+        """Whether a grant came. Asks at half of the time of the last one, and at once when paid work waits without a
+        lease, but not in a hurry after a site that did not answer."""
         now = self.clock()
-        if now < self.renew_at and not await self.store.read(_starved, now):
+        if self.asked_at <= now < self.ask_again_at:  # where the clock was set back, it is asked at once
+            return False
+        if self.asked_at <= now < self.renew_at and not await self.store.read(_starved):
             return False
         return await self.renew()
 
@@ -56,11 +61,12 @@ class GrantKeeper:
         now = self.clock()
         reports = await self.store.write(_close, now, False)
         request = GrantRequest(installation=self.installation, closing=tuple(reports))
+        self.asked_at = now
         try:
             grant = await self.control.grant(request)
         except ControlError as problem:
             self.problem = str(problem)
-            self.renew_at = Instant(now + RETRY_MS)
+            self.renew_at = self.ask_again_at = Instant(now + RETRY_MS)
             await self.store.write(let_go_of_old, self, now)
             return False
         await self.store.write(self._keep, grant, reports, self.clock())
@@ -68,6 +74,10 @@ class GrantKeeper:
         wait = NO_LEASE_MS if grant.lease is None else (grant.expires_at_ms - grant.issued_at_ms) // 2
         self.renew_at = Instant(now + max(RETRY_MS, wait))
         return True
+
+    def ask_soon(self) -> None:
+        """Somebody was paired: the next grant tells who may talk now."""
+        self.renew_at = Instant(0)
 
     async def close(self) -> None:
         """The closing reports of a bridge that leaves; those it cannot deliver go with the next start's grant."""
@@ -102,12 +112,9 @@ class GrantKeeper:
         add_reply(conn, new, [text], now)
 
 
-def _starved(conn: Connection, now: Instant) -> bool:
-    grant = find_grant(conn)
-    if grant is None:
-        return True
-    waits = bool(turns_in(conn, TurnPhase.WAITING_GRANT)) or bool(turns_in(conn, TurnPhase.READY))
-    return waits and open_lease(conn, now) is None
+def _starved(conn: Connection) -> bool:
+    """Whatever is lent, it was not enough for those that wait."""
+    return find_grant(conn) is None or bool(turns_in(conn, TurnPhase.WAITING_GRANT))
 
 
 def _close(conn: Connection, now: Instant, leaving: bool) -> list[LeaseReport]:

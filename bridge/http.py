@@ -12,7 +12,8 @@ from .channels.console import ConsoleChannel
 from .gateway import Gateway
 from .http_memory import MemoryRoutes
 from .outbox import list_outbox, resolution, resolve_part
-from .status import part_row, status_of
+from .status import breaker_row, part_row, status_of
+from .store.breakers import clear_breaker, stopped_breakers
 from .store.conversations import list_conversations, set_paused
 from .trace import trace_of
 
@@ -45,6 +46,8 @@ def create_http(gateway: Gateway, token: str) -> web.Application:
             web.get("/trace/{id}", routes.trace),
             web.get("/outbox", routes.outbox),
             web.post("/outbox/{part}", routes.resolve),
+            web.get("/breakers", routes.breakers),
+            web.post("/breakers/clear", routes.clear),
             web.post("/pause", routes.pause),
             web.post("/resume", routes.resume),
             web.get("/console", routes.console),
@@ -85,6 +88,16 @@ class _Routes:
         for bell in gateway.deliver_bells.values():
             bell.ring()
         return web.json_response({"part": part, "state": state})
+
+    async def breakers(self, _request: web.Request) -> web.Response:
+        stopped = await self._gateway.store.read(stopped_breakers)
+        return web.json_response({"breakers": [breaker_row(subject, one) for subject, one in stopped.items()]})
+
+    async def clear(self, request: web.Request) -> web.Response:
+        subject = str((await _json(request)).get("subject"))
+        if not await self._gateway.store.write(clear_breaker, subject):
+            raise BadInput(f"{subject!r} was not stopped: see `penfriend breaker list`")
+        return web.json_response({"cleared": subject})
 
     async def pause(self, _request: web.Request) -> web.Response:
         return await self._switch(paused=True)

@@ -16,6 +16,7 @@ from core.store import Store
 from .deliver import Delivering
 from .outbox import resolution, resolve_part
 from .store.bindings import revoke_binding
+from .store.breakers import clear_breaker
 from .store.conversations import list_conversations, set_paused
 
 TAKE = sql(
@@ -69,6 +70,8 @@ def _effect(conn: Connection, parts: Instructing, instruction: Instruction, now:
             for conversation in list_conversations(conn):
                 set_paused(conn, conversation.id, instruction.kind == "pause")
             return "done"
+        case "clear_breaker":
+            return "cleared" if clear_breaker(conn, body["subject"]) else f"{body['subject']!r} was not stopped"
         case "revoke":
             revoke_binding(conn, body["binding"], now)
             return "done"

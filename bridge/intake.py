@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection
 
@@ -21,6 +21,7 @@ from .commands import CommandContext, run_command
 from .memory.preferences import note_again
 from .notices import Language, language_of, line
 from .pairing import Knock, knock
+from .storable import storable, storable_poison
 from .store.bindings import Bound, find_binding
 from .store.conversations import Conversation, note_inbound, open_conversation
 from .store.cursors import keep_cursor
@@ -76,11 +77,23 @@ def admit(conn: Connection, rules: IntakeRules, batch: Batch, now: Instant, mint
     taking = _Batch(conn, rules, now, mint, Admitted())
     for update in batch.updates:
         if isinstance(update, Poison):
-            _set_aside(taking, update)
+            _set_aside(taking, storable_poison(update))
         else:
-            _admit_one(taking, update)
+            _admit_or_set_aside(taking, storable(update, now))
     keep_cursor(conn, rules.account, rules.fingerprint, batch.cursor, now)
     return taking.admitted
+
+
+def _admit_or_set_aside(taking: _Batch, update: Update) -> None:
+    """One update that no code of ours foresaw must not stop the others for ever."""
+    before = replace(taking.admitted, turns=set(taking.admitted.turns), knocks=list(taking.admitted.knocks))
+    before.counted = Counter(taking.admitted.counted)
+    try:
+        with taking.conn.begin_nested():
+            _admit_one(taking, update)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as fault:
+        vars(taking.admitted).update(vars(before))
+        _set_aside(taking, Poison(update.event_key, update.body, f"a fault of ours: {type(fault).__name__}"))
 
 
 def _admit_one(taking: _Batch, update: Update) -> None:
@@ -166,8 +179,16 @@ def _say(taking: _Batch, conversation: Conversation, update: Update, event: Even
         language = language_of(text, taking.rules.language)
         _notice(taking, conversation, event, "too_long", language, bytes=size, limit=limit)
     else:
-        closes = Instant(now + taking.rules.merge_window_ms)
-        turn = open_turn(taking.conn, conversation.id, Trace(taking.mint(now)), closes, now)
+        window = taking.rules.merge_window_ms
+        backlog = update.said_at is not None and now - update.said_at > window
+        turn = open_turn(
+            taking.conn,
+            conversation.id,
+            Trace(taking.mint(now)),
+            Instant(now + window),
+            now,
+            more_may_follow=backlog,
+        )
         taking.admitted.turns.add(turn)
     said_at = update.said_at or now
     private = conversation.private

@@ -23,6 +23,10 @@ LINES: dict[str, tuple[str, str]] = {
         "模型没有为这条给出可用的回答。换个说法再试试。",
         "The model gave no usable answer to this. Another wording may help.",
     ),
+    "taken_back": (
+        "你撤回了问的话，所以回答没有留下。",
+        "You took back what you asked, so the answer was not kept.",
+    ),
     "too_long": (
         "这条太长了（{bytes} 字节，上限 {limit} 字节），我记下了，但没有回答。请分成几条发来。",
         "This is too long ({bytes} bytes, the limit is {limit}). It is kept but not answered; please send it in pieces.",
@@ -57,8 +61,9 @@ LINES: dict[str, tuple[str, str]] = {
         "The site cannot be reached just now, and the code is not used up. Please send it again in a while.",
     ),
     "expired": (
-        "有 {count} 条回复等得太久，没有再发。主人可以在收件箱里看到。",
-        "{count} replies waited too long and were not sent. The owner sees them in the inbox.",
+        "有 {count} 条回复等得太久，没有再发；penfriend outbox list 看得到。一天内再有这样的，不另外提醒。",
+        "{count} replies waited too long and were not sent: see penfriend outbox list. More of them within a day are "
+        "not told again.",
     ),
     "cut": ("（回答到长度上限，到此为止。）", "(The answer ends here: it reached its length limit.)"),
 }

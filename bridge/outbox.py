@@ -9,7 +9,7 @@ from core.errors import BadInput, TransitionError
 from core.ids import PartId
 
 from .deliver import Delivering, after_move
-from .store.replies import Part, get_part, move_part, parts_in, parts_of
+from .store.replies import Part, find_part, move_part, parts_in, parts_of
 from .turn import PartEvent, PartState
 
 Resolution = Literal["delivered", "not_delivered", "send_again"]
@@ -37,7 +37,11 @@ def resolution(how: str) -> Resolution:
 
 def resolve_part(conn: Connection, parts: Delivering, part: PartId, how: Resolution, now: Instant) -> PartState:
     """Takes the owner's word for a part. Raises BadInput when it is not one that waits for it."""
-    before = get_part(conn, part)
+    before = find_part(conn, part)
+    if before is None:
+        raise BadInput(f"there is no part {part}: see `penfriend outbox list`")
+    if how == "send_again" and not before.text:
+        raise BadInput(f"the words of part {part} were forgotten: there is nothing to send again")
     try:
         proof = "owner" if how == "delivered" else None
         after = move_part(

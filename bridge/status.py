@@ -2,12 +2,14 @@
 
 from sqlalchemy import Connection
 
+from core.budget import Breaker
 from core.clock import Instant
 
 from .gateway import Gateway
+from .store.breakers import stopped_breakers
 from .store.events import open_conflicts
 from .store.grants import find_grant
-from .store.leases import open_lease
+from .store.leases import open_leases
 from .store.messages import count_messages
 from .store.replies import Part, count_parts
 from .store.sync_records import sync_backlog
@@ -33,13 +35,14 @@ async def status_of(gateway: Gateway) -> Plain:
 
 
 def _counts(conn: Connection, now: Instant) -> Plain:
-    grant, lease = find_grant(conn), open_lease(conn, now)
+    grant, lease = find_grant(conn), next(iter(open_leases(conn, now)), None)
     return {
         "messages": count_messages(conn),
         "turns": count_turns(conn),
         "parts": count_parts(conn),
         "sync_backlog": sync_backlog(conn),
         "conflicts": open_conflicts(conn),
+        "breakers": [breaker_row(subject, breaker) for subject, breaker in stopped_breakers(conn).items()],
         "grant_until_ms": None if grant is None else grant.expires_at_ms,
         "lease": None
         if lease is None
@@ -52,6 +55,11 @@ def _counts(conn: Connection, now: Instant) -> Plain:
             "expires_at_ms": lease.rules.expires_at,
         },
     }
+
+
+def breaker_row(subject: str, breaker: Breaker) -> Plain:
+    """`until_ms` is None where only the owner clears it."""
+    return {"subject": subject, "phase": breaker.phase, "failures": breaker.failures, "until_ms": breaker.until}
 
 
 def part_row(part: Part) -> Plain:

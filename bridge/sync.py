@@ -1,5 +1,6 @@
 """Tells the site what it should know. The only step that is retried blindly: every record is idempotent by its key."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
@@ -14,6 +15,9 @@ from .store.sync_records import WaitingRecord, mark_synced, waiting_records
 
 USAGE = "usage"
 
+Answer = tuple[WaitingRecord, str | None]
+Send = Callable[[list[WaitingRecord]], Awaitable[list[Answer]]]
+
 
 @dataclass
 class Syncing:
@@ -23,40 +27,41 @@ class Syncing:
     problem: str = ""
 
     async def sync_waiting(self) -> bool:
-        """Sends one round of what waits; False when nothing waited or the site did not take it."""
+        """Sends one round of what waits; False when the site took nothing of it, or nothing waited."""
         waiting = await self.store.read(waiting_records)
         if not waiting:
             return False
         try:
-            answers = await self._send(waiting)
+            usage = await self._in_halves([record for record in waiting if record.kind == USAGE], self._send_usage)
+            other = await self._in_halves([record for record in waiting if record.kind != USAGE], self._send_records)
         except ControlError as problem:
             self.problem = str(problem)
             return False
         self.problem = ""
-        await self.store.write(_mark, answers, self.clock())
-        return True
+        await self.store.write(_mark, usage + other, self.clock())
+        return bool(usage or other)
 
-    async def _send(self, waiting: list[WaitingRecord]) -> list[tuple[WaitingRecord, str | None]]:
-        usage = [record for record in waiting if record.kind == USAGE]
-        other = [record for record in waiting if record.kind != USAGE]
-        answers: list[tuple[WaitingRecord, str | None]] = []
-        if usage:
-            events = tuple(UsageEvent.model_validate_json(record.body) for record in usage)
-            await self.control.usage(UsageReport(events=events))
-            answers += [(record, None) for record in usage]
-        if other:
-            answers += await self._sync(other)
-        return answers
-
-    async def _sync(self, waiting: list[WaitingRecord]) -> list[tuple[WaitingRecord, str | None]]:
+    async def _in_halves(self, waiting: list[WaitingRecord], send: Send) -> list[Answer]:
+        """One record the site cannot take must not hold up the others: it is found, and kept with the refusal."""
+        if not waiting:
+            return []
         try:
-            answer = await self.control.sync(SyncBatch(records=tuple(_record(record) for record in waiting)))
+            return await send(waiting)
         except ControlRefused as refused:
-            if refused.status not in (400, 413) or len(waiting) == 1:
+            if refused.status not in (400, 413):
                 raise
-            # One record the site cannot take must not hold up the others: send them in halves.
+            if len(waiting) == 1:
+                return [(waiting[0], str(refused))]
             middle = len(waiting) // 2
-            return await self._sync(waiting[:middle]) + await self._sync(waiting[middle:])
+            return await self._in_halves(waiting[:middle], send) + await self._in_halves(waiting[middle:], send)
+
+    async def _send_usage(self, waiting: list[WaitingRecord]) -> list[Answer]:
+        events = tuple(UsageEvent.model_validate_json(record.body) for record in waiting)
+        await self.control.usage(UsageReport(events=events))
+        return [(record, None) for record in waiting]
+
+    async def _send_records(self, waiting: list[WaitingRecord]) -> list[Answer]:
+        answer = await self.control.sync(SyncBatch(records=tuple(_record(record) for record in waiting)))
         return [(record, answer.refused.get(record.key)) for record in waiting if _answered(record, answer)]
 
 
@@ -69,6 +74,6 @@ def _record(record: WaitingRecord) -> SaidRecord | StateRecord:
     return kind.model_validate_json(record.body)
 
 
-def _mark(conn: Connection, answers: list[tuple[WaitingRecord, str | None]], now: Instant) -> None:
+def _mark(conn: Connection, answers: list[Answer], now: Instant) -> None:
     for record, refused in answers:
         mark_synced(conn, record, now, refused)

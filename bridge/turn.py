@@ -3,7 +3,8 @@
 A **turn** is one answer to one or more messages of a conversation. It waits in `ready` until its merge window is over
 and no other turn of the conversation is active; in `waiting_grant` until the site lends money again. `composing` reads
 and reserves and has cost nothing. `calling` is committed together with the reservation before any byte leaves, so a
-turn found there at start may have cost money: it becomes `unknown` and is never called again by itself. `replied`
+turn found there at start may have cost money: it becomes `unknown` and is not called again, unless the owner has set
+`retry_unknown = "once"`: then it is asked once more, as an attempt with its own reservation. `replied`
 means that the reply, its parts and their intents are stored in one transaction; `done`, that no part is on its way.
 
 An **attempt** is one call of the model. `dispatched` ends as `settled`, as `released` (only with proof that it cost
@@ -47,6 +48,7 @@ class TurnEvent(StrEnum):
     TOO_OLD = "too_old"
     ANSWERED = "answered"
     NOT_CHARGED = "not_charged"
+    NOT_NOW = "not_now"
     GAVE_UP = "gave_up"
     OUTCOME_UNKNOWN = "outcome_unknown"
     ASKED_AGAIN = "asked_again"
@@ -58,11 +60,10 @@ class TurnEvent(StrEnum):
 _T, _E = TurnPhase, TurnEvent
 NEXT_TURN: dict[tuple[TurnPhase, TurnEvent], TurnPhase] = {
     (_T.READY, _E.TAKEN): _T.COMPOSING,
-    (_T.READY, _E.TOO_OLD): _T.REFUSED,
     (_T.COMPOSING, _E.RESERVED): _T.CALLING,
     (_T.COMPOSING, _E.NO_GRANT): _T.WAITING_GRANT,
     (_T.COMPOSING, _E.REFUSED): _T.REFUSED,
-    (_T.COMPOSING, _E.NOT_CHARGED): _T.READY,
+    (_T.COMPOSING, _E.NOT_NOW): _T.READY,
     (_T.COMPOSING, _E.GAVE_UP): _T.FAILED,
     (_T.COMPOSING, _E.FOUND_AT_START): _T.READY,
     (_T.WAITING_GRANT, _E.GRANT_CAME): _T.READY,
@@ -72,9 +73,7 @@ NEXT_TURN: dict[tuple[TurnPhase, TurnEvent], TurnPhase] = {
     (_T.CALLING, _E.NOT_CHARGED): _T.READY,
     (_T.CALLING, _E.GAVE_UP): _T.FAILED,
     (_T.CALLING, _E.OUTCOME_UNKNOWN): _T.UNKNOWN,
-    (_T.CALLING, _E.FOUND_AT_START): _T.UNKNOWN,
     (_T.UNKNOWN, _E.ASKED_AGAIN): _T.READY,
-    (_T.FAILED, _E.ASKED_AGAIN): _T.READY,
     (_T.REPLIED, _E.NOTHING_ON_ITS_WAY): _T.DONE,
     (_T.DONE, _E.PART_MOVED_AGAIN): _T.REPLIED,
 }
@@ -148,6 +147,7 @@ NEXT_PART: dict[tuple[PartState, PartEvent], PartState] = {
     (_P.DEFERRED, _S.INBOUND_CAME): _P.INTENT,
     (_P.DEFERRED, _S.TOO_OLD): _P.EXPIRED,
     (_P.DEFERRED, _S.BLOCKED): _P.HELD,
+    (_P.DEFERRED, _S.GIVEN_UP): _P.FAILED,
     (_P.HELD, _S.UNBLOCKED): _P.INTENT,
     (_P.HELD, _S.TOO_OLD): _P.EXPIRED,
     (_P.HELD, _S.GIVEN_UP): _P.FAILED,

@@ -98,6 +98,9 @@ class Telegram(Group):
     enabled: bool = Field(False, description="Poll a Telegram bot.")
     base_url: str = Field("https://api.telegram.org", description="Address of the Bot API.")
     token: SecretStr | None = Field(None, description="The bot's token from BotFather.")
+    groups: bool = Field(
+        False, description="Whether the bot may speak in groups that the owner opened with a code made for that chat."
+    )
 
 
 class Matrix(Group):
@@ -109,7 +112,7 @@ class Matrix(Group):
 
 
 class WeChat(Group):
-    enabled: bool = Field(False, description="Follow a WeChat iLink account; sign in with `penfriend pair wechat`.")
+    enabled: bool = Field(False, description="Follow a WeChat iLink account; one signs in with a QR code.")
     base_url: str = Field("https://ilinkai.weixin.qq.com", description="Address of the sign-in service.")
 
 

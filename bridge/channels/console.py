@@ -59,6 +59,7 @@ class ConsoleChannel:
         self._terminals: list[Terminal] = []
         self._said: deque[tuple[Terminal, Said]] = deque()
         self._taken: list[tuple[Terminal, Said]] = []
+        self._given: str | None = None
         self._news = asyncio.Event()
         self._confirmations: dict[str, asyncio.Future[None]] = {}
         self.on_open: Callable[[], None] = lambda: None
@@ -87,7 +88,11 @@ class ConsoleChannel:
         return None
 
     async def poll(self, cursor: str | None) -> Batch:
-        await self._tell_kept()
+        if cursor == self._given:
+            await self._tell_kept()
+        else:  # the bridge could not keep the last batch: it comes again
+            self._said.extendleft(reversed(self._taken))
+            self._taken = []
         while not self._said:
             self._news.clear()
             await self._news.wait()
@@ -106,10 +111,11 @@ class ConsoleChannel:
             )
             for _, said in self._taken
         )
-        return Batch(updates, str(now))
+        self._given = f"{now}.{self._taken[0][1].id}"
+        return Batch(updates, self._given)
 
     async def _tell_kept(self) -> None:
-        """The bridge polls again: what it took before is committed."""
+        """The bridge polls with the cursor of the last batch: that one is committed."""
         taken, self._taken = self._taken, []
         for terminal, said in taken:
             if terminal in self._terminals:

@@ -139,6 +139,10 @@ class ChannelStopped(Exception):
     """The channel cannot go on without the owner (signed out, second poller, revoked token); the text says what to do."""
 
 
+class ChannelTrouble(OSError):
+    """Something that passes by itself: the poll is repeated after a while. The text never shows a token."""
+
+
 class Channel(Protocol):
     """`account` names our identity on the platform; `fingerprint` changes when the credential changes."""
 
@@ -149,7 +153,7 @@ class Channel(Protocol):
     async def poll(self, cursor: str | None) -> Batch:
         """Waits for updates after `cursor` (None on the first start, when history is not answered).
 
-        Raises ChannelStopped when only the owner can help, and OSError or httpx.TransportError for what passes.
+        Raises ChannelStopped when only the owner can help, and ChannelTrouble for what passes.
         """
         ...
 

@@ -5,6 +5,7 @@ from core.settings import Settings
 
 from .console import ConsoleChannel
 from .contract import Channel
+from .telegram import TelegramChannel
 
 
 def open_channels(settings: Settings, clock: Clock) -> list[Channel]:
@@ -12,4 +13,6 @@ def open_channels(settings: Settings, clock: Clock) -> list[Channel]:
     channels: list[Channel] = []
     if settings.channels.console.enabled:
         channels.append(ConsoleChannel(clock))
+    if settings.channels.telegram.enabled:
+        channels.append(TelegramChannel(settings.channels.telegram))
     return channels

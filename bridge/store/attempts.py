@@ -59,6 +59,7 @@ END = sql(
     "output_tokens = :output_tokens, cost_micros = :micros, incomplete = :incomplete, ended_at_ms = :now "
     "WHERE id = :id AND state = :before"
 )
+ASKED_AGAIN = sql("SELECT count(*) FROM attempts WHERE turn_id = :turn AND asked_again = 1")
 ASK_AGAIN = sql("UPDATE attempts SET asked_again = 1 WHERE turn_id = :turn AND state = 'unknown'")
 
 
@@ -148,6 +149,10 @@ def attempts_in(conn: Connection, state: AttemptState) -> list[Attempt]:
 def allow_again(conn: Connection, turn: TurnId) -> None:
     """The owner, or the policy `retry_unknown`, asks once more although the first call may have cost money."""
     conn.execute(ASK_AGAIN, {"turn": turn})
+
+
+def was_asked_again(conn: Connection, turn: TurnId) -> bool:
+    return bool(conn.execute(ASKED_AGAIN, {"turn": turn}).scalar_one())
 
 
 def _attempt(row: AnyRow) -> Attempt:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 from sqlalchemy import text as sql
 
 from core.clock import Instant
@@ -34,7 +34,9 @@ KEEP = sql(
     "VALUES (:id, :account, :chat, :sender, :role, :name, NULL, :now) "
     "ON CONFLICT (id) DO UPDATE SET role = :role, name = :name, revoked_at_ms = NULL, updated_at_ms = :now"
 )
-REVOKE_OTHERS = sql("UPDATE bindings SET revoked_at_ms = :now WHERE revoked_at_ms IS NULL AND updated_at_ms < :now")
+REVOKE_OTHERS = sql(
+    "UPDATE bindings SET revoked_at_ms = :now WHERE revoked_at_ms IS NULL AND id NOT IN :kept"
+).bindparams(bindparam("kept", expanding=True))
 REVOKE = sql("UPDATE bindings SET revoked_at_ms = :now WHERE id = :id AND revoked_at_ms IS NULL")
 ALL = select(bindings).where(bindings.c.revoked_at_ms.is_(None)).order_by(bindings.c.id)
 
@@ -51,9 +53,10 @@ def keep_binding(conn: Connection, binding: Binding, now: Instant) -> None:
 
 def replace_bindings(conn: Connection, current: Iterable[Binding], now: Instant) -> None:
     """Takes over the site's list: what is not on it any more is revoked here too."""
-    for binding in current:
+    kept = list(current)
+    for binding in kept:
         keep_binding(conn, binding, now)
-    conn.execute(REVOKE_OTHERS, {"now": now})
+    conn.execute(REVOKE_OTHERS, {"now": now, "kept": [binding.id for binding in kept]})
 
 
 def revoke_binding(conn: Connection, binding: str, now: Instant) -> None:

@@ -46,6 +46,7 @@ INBOUND = sql(
     "WHERE id = :id"
 )
 OUTBOUND = sql("UPDATE conversations SET sent_since_inbound = sent_since_inbound + 1 WHERE id = :id")
+OF_OWNER = sql("SELECT id FROM conversations WHERE role = 'owner' ORDER BY inbound_at_ms DESC LIMIT 1")
 SET_ROLE = sql("UPDATE conversations SET role = :role WHERE id = :id")
 SET_PRIVATE = sql("UPDATE conversations SET private_since_ms = :since WHERE id = :id")
 SET_PAUSED = sql("UPDATE conversations SET paused = :paused WHERE id = :id")
@@ -78,6 +79,12 @@ def note_inbound(conn: Connection, conversation: ConversationId, reply_token: st
 
 def note_outbound(conn: Connection, conversation: ConversationId) -> None:
     conn.execute(OUTBOUND, {"id": conversation})
+
+
+def conversation_of_owner(conn: Connection) -> ConversationId | None:
+    """The one in which the owner spoke last."""
+    found = conn.execute(OF_OWNER).scalar_one_or_none()
+    return None if found is None else ConversationId(found)
 
 
 def list_conversations(conn: Connection) -> list[Conversation]:

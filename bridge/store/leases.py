@@ -34,7 +34,8 @@ ENDED = (
     select(leases)
     .where(leases.c.state.in_(("open", "closed")), leases.c.held_micros == 0)
     .where(
-        (leases.c.expires_at_ms <= sql(":now"))
+        (leases.c.state == "closed")  # its report left before and was not heard
+        | (leases.c.expires_at_ms <= sql(":now"))
         | (leases.c.frozen == 1)
         | (leases.c.used_calls >= leases.c.granted_calls)
     )
@@ -57,12 +58,28 @@ def add_lease(conn: Connection, lease: control.Lease, now: Instant) -> None:
     conn.execute(ADD, {**lease.model_dump(), "now": now})
 
 
-def open_lease(conn: Connection, now: Instant) -> OpenLease | None:
-    """The lease that lasts longest of those that still carry a call."""
-    for row in conn.execute(OPEN, {"now": now}):
-        if row.used_calls < row.granted_calls:
-            return _open(row)
+def open_leases(conn: Connection, now: Instant) -> list[OpenLease]:
+    """Those that still carry a call, the one that lasts longest first."""
+    return [_open(row) for row in conn.execute(OPEN, {"now": now}) if row.used_calls < row.granted_calls]
+
+
+def lease_for(conn: Connection, micros: int, output_tokens: int, now: Instant) -> OpenLease | None:
+    """One that carries a call of that cost and length."""
+    for lease in open_leases(conn, now):
+        left = lease.rules.balance.left
+        if output_tokens <= lease.output_tokens and left is not None and micros <= left:
+            return lease
     return None
+
+
+def output_tokens_lent(conn: Connection, now: Instant) -> int | None:
+    """The most one answer may have under every open lease; None without one."""
+    return min((lease.output_tokens for lease in open_leases(conn, now)), default=None)
+
+
+def unused_lease(conn: Connection, now: Instant) -> OpenLease | None:
+    """A whole one: what does not fit into it will not fit into the next one either."""
+    return next((lease for lease in open_leases(conn, now) if lease.rules.calls_used == 0), None)
 
 
 def get_lease(conn: Connection, lease: LeaseId) -> OpenLease:

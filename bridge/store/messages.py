@@ -62,7 +62,12 @@ LAST = (
     .order_by(messages.c.id.desc())
     .limit(1)
 )
-OF_TURN = select(*COLUMNS).where(messages.c.turn_id == sql(":turn")).order_by(messages.c.said_at_ms, messages.c.id)
+OF_TURN = (
+    select(*COLUMNS)
+    .where(messages.c.turn_id == sql(":turn"), messages.c.deleted_at_ms.is_(None))
+    .order_by(messages.c.said_at_ms, messages.c.id)
+)
+IS_PRIVATE = sql("SELECT max(private) FROM messages WHERE turn_id = :turn AND speaker = 'person'")
 OF_REPLY = select(messages.c.id).where(messages.c.reply_id == sql(":reply"))
 OF_EVENT = select(*COLUMNS).where(messages.c.event_id == sql(":event"))
 BY_TRACE = select(*COLUMNS).where(messages.c.trace == sql(":trace"))
@@ -157,7 +162,13 @@ def grow_reply(conn: Connection, reply: ReplyId, text: str, receipt: str) -> Non
     conn.execute(REPLY_GROWS, {"reply": reply, "text": text, "receipt": receipt, "change": change})
 
 
+def is_private(conn: Connection, turn: TurnId) -> bool:
+    """Whether anything in the turn was said in private. An answer to it stays here too, whenever it is delivered."""
+    return bool(conn.execute(IS_PRIVATE, {"turn": turn}).scalar_one())
+
+
 def messages_of_turn(conn: Connection, turn: TurnId) -> list[Message]:
+    """What was said in it, by both, and is not deleted."""
     return [_message(row) for row in conn.execute(OF_TURN, {"turn": turn})]
 
 

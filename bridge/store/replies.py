@@ -8,12 +8,14 @@ from sqlalchemy import Connection, insert, select
 from sqlalchemy import text as sql
 
 from core.clock import Instant
+from core.control.messages import StateRecord
 from core.errors import TransitionError
 from core.ids import Account, ChatId, ConversationId, EventId, PartId, ReplyId, Trace, TurnId
 from core.store.columns import AnyRow
 
 from ..turn import Actor, PartEvent, PartState, next_part
 from .schema import parts, replies
+from .sync_records import add_record
 from .transitions import note_step
 
 ReplyKind = Literal["reply", "notice", "command"]
@@ -94,6 +96,21 @@ ANSWERED = sql(
     "SELECT e.event_key FROM replies r JOIN events e ON e.id = COALESCE(r.event_id, (SELECT max(m.event_id) "
     "FROM messages m WHERE m.turn_id = r.turn_id AND m.speaker = 'person')) WHERE r.id = :reply"
 )
+SENDING = sql(
+    "SELECT p.id FROM parts p JOIN replies r ON r.id = p.reply_id JOIN conversations c ON c.id = r.conversation_id "
+    "WHERE p.state = 'sending' AND c.account = :account ORDER BY p.id"
+)
+# What waits behind a part in doubt is the owner's to decide about; behind an expired one it goes with it.
+OLD = sql(
+    "SELECT p.* FROM parts p JOIN replies r ON r.id = p.reply_id JOIN conversations c ON c.id = r.conversation_id "
+    "WHERE p.state IN ('intent', 'deferred') AND r.created_at_ms < :before AND c.account = :account ORDER BY p.id"
+)
+SITE_KEY = sql(
+    "SELECT r.trace, p.number, c.private_since_ms, (SELECT max(m.private) FROM messages m "
+    "WHERE m.turn_id = r.turn_id AND m.speaker = 'person') AS private_turn "
+    "FROM parts p JOIN replies r ON r.id = p.reply_id JOIN conversations c ON c.id = r.conversation_id WHERE p.id = :part"
+)
+FORGET_TEXTS = sql("UPDATE parts SET text = '' WHERE reply_id = :reply")
 COUNTS = sql("SELECT state, count(*) AS n FROM parts GROUP BY state")
 
 
@@ -125,8 +142,9 @@ def _add_part(conn: Connection, reply: ReplyId, number: int, text: str, transact
         "transaction_id": transaction,
         "updated_at_ms": now,
     }
-    part = conn.execute(ADD_PART, row).scalar_one()
+    part = PartId(conn.execute(ADD_PART, row).scalar_one())
     note_step(conn, "part", part, None, PartState.INTENT, now)
+    _tell_site(conn, part, PartState.INTENT, now)
 
 
 def get_reply(conn: Connection, reply: ReplyId) -> Reply:
@@ -147,7 +165,27 @@ def answered_event(conn: Connection, reply: ReplyId) -> str | None:
 
 
 def get_part(conn: Connection, part: PartId) -> Part:
-    return _part(conn.execute(GET_PART, {"part": part}).one())
+    found = find_part(conn, part)
+    assert found is not None, f"there is no part {part}"
+    return found
+
+
+def find_part(conn: Connection, part: PartId) -> Part | None:
+    row = conn.execute(GET_PART, {"part": part}).one_or_none()
+    return None if row is None else _part(row)
+
+
+def sending_parts(conn: Connection, account: Account) -> list[PartId]:
+    return [PartId(row.id) for row in conn.execute(SENDING, {"account": account})]
+
+
+def old_parts(conn: Connection, account: Account, before: Instant) -> list[Part]:
+    """Of replies made before that time, what still waits to be sent."""
+    return [_part(row) for row in conn.execute(OLD, {"account": account, "before": before})]
+
+
+def forget_part_texts(conn: Connection, reply: ReplyId) -> None:
+    conn.execute(FORGET_TEXTS, {"reply": reply})
 
 
 def parts_in(conn: Connection, state: PartState) -> list[Part]:
@@ -186,7 +224,17 @@ def move_part(
     if conn.execute(MOVE, row).rowcount != 1:
         raise TransitionError(f"part {part} was moved by somebody else while it was {before}")
     note_step(conn, "part", part, before, after, now, actor=actor, reason=detail)
+    _tell_site(conn, part, after, now)
     return after
+
+
+def _tell_site(conn: Connection, part: PartId, state: PartState, now: Instant) -> None:
+    """Every state but a private one; the newest replaces what is not told yet."""
+    row = conn.execute(SITE_KEY, {"part": part}).one()
+    if row.private_turn or (row.private_turn is None and row.private_since_ms is not None):
+        return
+    body = f'{{"state":"{state}","reply":"{row.trace}","number":{row.number}}}'
+    add_record(conn, StateRecord(kind="part_state", key=f"{row.trace}/{row.number}", at_ms=now, body=body), now)
 
 
 def count_parts(conn: Connection) -> dict[str, int]:

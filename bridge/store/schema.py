@@ -186,13 +186,6 @@ turns = table(
         sqlite_where=sql("phase IN ('composing', 'calling')"),
         postgresql_where=sql("phase IN ('composing', 'calling')"),
     ),
-    Index(
-        "uq_turns_open",
-        "conversation_id",
-        unique=True,
-        sqlite_where=sql("phase IN ('ready', 'waiting_grant')"),
-        postgresql_where=sql("phase IN ('ready', 'waiting_grant')"),
-    ),
     Index("ix_turns_phase", "phase", "answer_after_ms"),
     comment="One or more messages of a conversation that are answered together, once.",
 )
@@ -398,10 +391,12 @@ breakers = table(
     metadata,
     "breakers",
     key("subject"),
-    number("failures", default=0),
-    number("opened_at_ms", null=True),
+    text("phase"),
+    number("failures"),
+    number("until_ms", null=True),
     number("updated_at_ms"),
-    comment="Failures in a row of a conversation or a provider; an open one stops paid work until it cools or the owner clears it.",
+    one_of("phase", "closed", "open", "trial"),
+    comment="Failures in a row of a conversation or a provider. An open one stops paid work until `until_ms`, or until the owner clears it.",
 )
 
 switches = table(

@@ -40,16 +40,20 @@ COLUMNS = (
 INSERT = insert(turns).returning(turns.c.id)
 GET = select(*COLUMNS).where(turns.c.id == sql(":turn"))
 BY_TRACE = select(*COLUMNS).where(turns.c.trace == sql(":trace"))
-OPEN = select(turns.c.id).where(
-    turns.c.conversation_id == sql(":conversation"), turns.c.phase.in_(("ready", "waiting_grant"))
+OPEN = (
+    select(turns.c.id, turns.c.answer_after_ms)
+    .where(turns.c.conversation_id == sql(":conversation"), turns.c.phase.in_(("ready", "waiting_grant")))
+    .order_by(turns.c.id.desc())
+    .limit(1)
 )
-DUE = sql(
-    "SELECT id FROM turns WHERE phase = 'ready' AND answer_after_ms <= :now AND NOT EXISTS ("
-    "SELECT 1 FROM turns busy WHERE busy.conversation_id = turns.conversation_id AND busy.phase IN ('composing', 'calling')) "
-    "AND NOT EXISTS (SELECT 1 FROM conversations c WHERE c.id = turns.conversation_id AND c.paused = 1) "
-    "ORDER BY answer_after_ms, id LIMIT :most"
+_MAY_BE_ANSWERED = (
+    "FROM turns WHERE phase = 'ready' AND NOT EXISTS (SELECT 1 FROM turns other "
+    "WHERE other.conversation_id = turns.conversation_id AND (other.phase IN ('composing', 'calling') "
+    "OR (other.phase IN ('ready', 'waiting_grant') AND other.id < turns.id))) "
+    "AND NOT EXISTS (SELECT 1 FROM conversations c WHERE c.id = turns.conversation_id AND c.paused = 1)"
 )
-NEXT_DUE = sql("SELECT min(answer_after_ms) FROM turns WHERE phase = 'ready'")
+DUE = sql(f"SELECT id {_MAY_BE_ANSWERED} AND answer_after_ms <= :now ORDER BY answer_after_ms, id LIMIT :most")
+NEXT_DUE = sql(f"SELECT min(answer_after_ms) {_MAY_BE_ANSWERED}")
 IN_PHASE = select(*COLUMNS).where(turns.c.phase == sql(":phase")).order_by(turns.c.id)
 MOVE = sql(
     "UPDATE turns SET phase = :after, reason = :reason, updated_at_ms = :now WHERE id = :turn AND phase = :before"
@@ -60,12 +64,24 @@ COUNTS = sql("SELECT phase, count(*) AS n FROM turns GROUP BY phase")
 
 
 def open_turn(
-    conn: Connection, conversation: ConversationId, trace: Trace, answer_after: Instant, now: Instant
+    conn: Connection,
+    conversation: ConversationId,
+    trace: Trace,
+    answer_after: Instant,
+    now: Instant,
+    *,
+    more_may_follow: bool = False,
 ) -> TurnId:
-    """The turn that still takes messages of this conversation, or a new one."""
-    existing = conn.execute(OPEN, {"conversation": conversation}).scalar_one_or_none()
+    """The newest turn that still takes messages of this conversation, or a new one.
+
+    A message joins without moving the time of the answer, so that a chatterbox is answered too; only a backlog, whose
+    next batch may still be under way, holds it up (`more_may_follow`).
+    """
+    existing = conn.execute(OPEN, {"conversation": conversation}).one_or_none()
     if existing is not None:
-        return TurnId(existing)
+        if more_may_follow and existing.answer_after_ms < answer_after:
+            put_off(conn, TurnId(existing.id), answer_after)
+        return TurnId(existing.id)
     row = {
         "trace": trace,
         "conversation_id": conversation,
@@ -89,11 +105,12 @@ def turn_by_trace(conn: Connection, trace: Trace) -> Turn | None:
 
 
 def due_turns(conn: Connection, now: Instant, most: int) -> list[TurnId]:
-    """Turns whose window is over, in conversations that are neither paused nor being answered."""
+    """The first open turn of each conversation that is neither paused nor being answered, where its window is over."""
     return [TurnId(row.id) for row in conn.execute(DUE, {"now": now, "most": most})]
 
 
 def next_due(conn: Connection) -> Instant | None:
+    """When the next turn may be answered that may be answered at all."""
     at = conn.execute(NEXT_DUE).scalar_one()
     return None if at is None else Instant(at)
 
@@ -126,7 +143,7 @@ def put_off(conn: Connection, turn: TurnId, until: Instant) -> None:
 
 
 def count_try(conn: Connection, turn: TurnId) -> int:
-    """Tries are counted in the store: a count in memory would let a refused turn wait for ever after a crash."""
+    """Calls are counted in the store: a count in memory would let a refused turn wait for ever after a crash."""
     return int(conn.execute(COUNT_TRY, {"turn": turn}).scalar_one())
 
 

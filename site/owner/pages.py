@@ -25,8 +25,11 @@ LANG_TAG = {"zh": "zh-Hans", "en": "en"}
 NAVIGATION = (
     ("/owner", "Desk"),
     ("/owner/inbox", "Inbox"),
+    ("/owner/outbox", "Outbox"),
+    ("/owner/voice", "Voice"),
     ("/owner/pairings", "Pairings"),
     ("/owner/money", "Money"),
+    ("/owner/security", "Security"),
 )
 # Where a page stands in the navigation; the others go by their own name.
 STANDS_AT = {"desk.html": "/owner", "review.html": "/owner/inbox", "conflict.html": "/owner/inbox"}
@@ -62,7 +65,9 @@ class DeskPages:
         self.settings = settings
         self._zone = zone_of(settings)
         self._env: Environment = new_environment(settings, assets)
-        self._env.globals.update(money=money_text, currency=settings.budgets.currency, when=self._when, navigation=NAVIGATION)
+        self._env.globals.update(
+            money=money_text, currency=settings.budgets.currency, when=self._when, navigation=NAVIGATION
+        )
 
     def page(
         self,
@@ -78,9 +83,7 @@ class DeskPages:
 
     def outside(self, template: str, language: Language, *, status: int = 200, **context: Any) -> Response[str]:
         """A page for somebody who is not signed in."""
-        return Response(
-            self.render(template, language, session=None, **context), status_code=status, media_type=HTML
-        )
+        return Response(self.render(template, language, session=None, **context), status_code=status, media_type=HTML)
 
     def render(self, template: str, language: str, **context: Any) -> str:
         here = STANDS_AT.get(template, f"/owner/{template.removesuffix('.html')}")

@@ -5,6 +5,7 @@ from functools import partial
 from litestar import Response, Router
 from litestar.di import Provide
 from litestar.exceptions import HTTPException, NotFoundException
+from litestar.types import ExceptionHandlersMap
 
 from core.errors import BadInput
 
@@ -12,7 +13,16 @@ from ..assets import Assets
 from ..owner.door import AnyRequest, owner_door, signed_in
 from ..owner.pages import DeskPages, chosen_language
 from ..parts import Parts
-from . import owner_desk, owner_inbox, owner_money, owner_pairings, owner_sign_in
+from . import (
+    owner_desk,
+    owner_inbox,
+    owner_money,
+    owner_outbox,
+    owner_pairings,
+    owner_security,
+    owner_sign_in,
+    owner_voice,
+)
 
 MAX_BODY_BYTES = 2 * 1024 * 1024
 
@@ -20,14 +30,17 @@ HANDLERS = [
     *owner_desk.HANDLERS,
     *owner_inbox.HANDLERS,
     *owner_pairings.HANDLERS,
+    *owner_outbox.HANDLERS,
+    *owner_voice.HANDLERS,
     *owner_money.HANDLERS,
+    *owner_security.HANDLERS,
 ]
 
 
 def owner_routers(parts: Parts, assets: Assets) -> list[Router]:
     desk = DeskPages(parts.settings, assets)
     common = {"desk": Provide(lambda: desk, sync_to_thread=False)}
-    refusals = {BadInput: partial(_refused, desk), HTTPException: partial(_refused, desk)}
+    refusals: ExceptionHandlersMap = {BadInput: partial(_refused, desk), HTTPException: partial(_refused, desk)}
     inside = Router(
         "/owner",
         route_handlers=HANDLERS,

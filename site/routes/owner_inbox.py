@@ -22,6 +22,7 @@ from ..owner.door import AnyRequest, fields_of, number_in
 from ..owner.pages import DeskPages
 from ..parts import Parts
 from ..store import audit, claims, digests, journal, sources
+from ..store.claims import Claimed, SlotRow
 from ..store.digests import DigestDraft, Wording
 from ..store.journal import Written
 from ..store.sessions import Session
@@ -66,8 +67,8 @@ class Inbox:
     waiting: tuple[DigestDraft, ...]
     decided: tuple[DigestDraft, ...]
     next: batches.Waiting
-    claims: tuple[claims.Claimed, ...]
-    slots: tuple[claims.SlotRow, ...]
+    claims: tuple[Claimed, ...]
+    slots: tuple[SlotRow, ...]
 
 
 def _inbox(conn: Connection, terms: batches.DigestRules) -> Inbox:
@@ -108,7 +109,14 @@ async def _review(
     text = review.text_of(seen.draft)
     shown = await asyncio.to_thread(_shown, text.body)
     return desk.page(
-        "review.html", session, status=status, review=seen, draft=seen.draft, shown=shown, text_hash=text.hash, error=error
+        "review.html",
+        session,
+        status=status,
+        review=seen,
+        draft=seen.draft,
+        shown=shown,
+        text_hash=text.hash,
+        error=error,
     )
 
 

@@ -1,0 +1,259 @@
+"""Each channel beside its platform, in one shape, so that the same tests run over all of them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Protocol
+
+from pydantic import SecretStr
+
+from bridge.channels.console import CHAT, SENDER, ConsoleChannel, Said, Terminal
+from bridge.channels.contract import Channel
+from bridge.channels.telegram import TelegramChannel
+from bridge.channels.wechat import WeChatChannel
+from bridge.channels.wechat_session import Session, keep_session
+from core.clock import system_clock
+from core.settings import Telegram
+
+from .fakes.ilink_server import BOT, USER, IlinkServer
+from .fakes.ilink_server import TOKEN as WECHAT_TOKEN
+from .fakes.platform import PlatformServer
+from .fakes.telegram_server import TOKEN, TelegramServer, refusal
+
+
+class Lab(Protocol):
+    """`faults` maps what can be made to happen to the next send to the state its part ends in.
+
+    `replays` says whether the platform brings again what was polled and not acknowledged.
+    """
+
+    chat: str
+    sender: str
+    replays: bool
+    faults: Mapping[str, str]
+
+    def open(self) -> Channel:
+        """A fresh client, as after a restart."""
+        ...
+
+    async def say(self, text: str | None) -> None:
+        """The paired person writes; None is something that is not text."""
+        ...
+
+    async def say_as_stranger(self, text: str) -> None: ...
+
+    async def bring_again(self, text: str) -> None:
+        """The last message comes once more under its key, with this text."""
+        ...
+
+    async def bring_poison(self) -> None: ...
+
+    def break_send(self, fault: str) -> None: ...
+
+    async def go_away(self) -> None:
+        """The platform is not there until `come_back`."""
+        ...
+
+    async def come_back(self) -> None: ...
+
+    def delivered(self) -> list[str]:
+        """What the platform has taken, in its order."""
+        ...
+
+
+class ServerLab:
+    """A lab whose platform is one of our fakes."""
+
+    server: PlatformServer
+
+    async def go_away(self) -> None:
+        await self.server.stop()
+
+    async def come_back(self) -> None:
+        await self.server.start()
+
+
+class TelegramLab(ServerLab):
+    chat = sender = "42"
+    replays = True
+    faults: Mapping[str, str] = MappingProxyType(
+        {
+            "busy": "sent",
+            "drop_before": "unknown",
+            "drop_after": "unknown",
+            "lie_500": "unknown",
+            "html": "unknown",
+            "blocked": "failed",
+        }
+    )
+
+    server: TelegramServer
+
+    def __init__(self, server: TelegramServer) -> None:
+        self.server = server
+        self._last: dict[str, object] = {}
+
+    def open(self) -> TelegramChannel:
+        return TelegramChannel(Telegram(token=SecretStr(TOKEN), base_url=self.server.base_url, groups=True), hold_s=1)
+
+    async def say(self, text: str | None) -> None:
+        more: dict[str, object] = {"sticker": {}} if text is None else {}
+        self._last = self.server.say(text, more=more)
+
+    async def say_as_stranger(self, text: str) -> None:
+        self.server.say(text, chat=66, sender=66)
+
+    async def bring_again(self, text: str) -> None:
+        self.server.bring({"message": {**self._last, "text": text}})
+
+    async def bring_poison(self) -> None:
+        self.server.bring({"message": {"message_id": "?", "chat": [], "text": 7, "from": {"id": 42}}})
+
+    def break_send(self, fault: str) -> None:
+        if fault == "blocked":
+            self.server.refusals["42"] = refusal(403, "Forbidden: bot was blocked by the user")
+        else:
+            self.server.break_next("sendMessage", fault)
+
+    def delivered(self) -> list[str]:
+        return [str(one["text"]) for one in self.server.sent]
+
+
+class WeChatLab(ServerLab):
+    chat = sender = USER
+    replays = False
+    faults: Mapping[str, str] = MappingProxyType(
+        {
+            "busy": "sent",
+            "drop_before": "unknown",
+            "drop_after": "unknown",
+            "lie_500": "unknown",
+            "html": "unknown",
+            "refused": "failed",
+            "no_context": "deferred",
+            "without_id": "accepted",
+        }
+    )
+    server: IlinkServer
+
+    def __init__(self, server: IlinkServer, folder: Path) -> None:
+        self.server, self._folder = server, folder
+        self._last: dict[str, object] = {}
+        keep_session(folder, Session(SecretStr(WECHAT_TOKEN), BOT, USER, server.base_url))
+
+    def open(self) -> WeChatChannel:
+        return WeChatChannel(self._folder, self.server.base_url)
+
+    async def say(self, text: str | None) -> None:
+        self._last = self.server.say(text)
+
+    async def say_as_stranger(self, text: str) -> None:
+        self.server.say(text, sender="stranger@im.wechat")
+
+    async def bring_again(self, text: str) -> None:
+        self.server.bring({**self._last, "item_list": [{"type": 1, "text_item": {"text": text}}]})
+
+    async def bring_poison(self) -> None:
+        self.server.bring({"message_id": [], "from_user_id": 7, "item_list": "?"})
+
+    def break_send(self, fault: str) -> None:
+        answers: dict[str, dict[str, object]] = {
+            "refused": {"ret": -1, "errmsg": "bad"},
+            "no_context": {"ret": -2, "errmsg": "prepare failed"},
+        }
+        if fault in answers:
+            self.server.send_answers.append(answers[fault])
+        elif fault == "without_id":
+            self.server.without_id = True
+        else:
+            self.server.break_next("sendmessage", fault)
+
+    def delivered(self) -> list[str]:
+        return [str(one["text"]) for one in self.server.sent]
+
+
+@dataclass
+class ConsoleLab:
+    """A terminal that repeats what was not kept, and confirms what it shows."""
+
+    chat: str = CHAT
+    sender: str = SENDER
+    replays: bool = True
+
+    def __post_init__(self) -> None:
+        self.faults: Mapping[str, str] = {}
+        self._shown: list[str] = []
+        self._unkept: dict[str, str] = {}
+        self._number = 0
+        self._repeats: list[asyncio.Future[str | None]] = []
+        self._channel: ConsoleChannel | None = None
+        self._terminal: Terminal | None = None
+
+    def open(self) -> ConsoleChannel:
+        self._channel = ConsoleChannel(system_clock)
+        self._terminal = self._channel.open_terminal(self._push)
+        for frame in self._unkept.values():
+            self._repeats.append(asyncio.ensure_future(self._channel.hear(self._terminal, frame)))
+        return self._channel
+
+    async def _push(self, frame: dict[str, object]) -> None:
+        assert self._channel is not None and self._terminal is not None
+        if "kept" in frame:
+            self._unkept.pop(str(frame["kept"]), None)
+        if "text" in frame:
+            self._shown.append(str(frame["text"]))
+            await self._channel.hear(self._terminal, f'{{"shown": "{frame["id"]}"}}')
+
+    async def say(self, text: str | None) -> None:
+        self._number += 1
+        await self.bring_again(text or "")
+
+    async def bring_again(self, text: str) -> None:
+        assert self._channel is not None and self._terminal is not None
+        name = f"console-message-{self._number}"
+        frame = self._unkept[name] = Said(id=name, text=text).model_dump_json()
+        assert await self._channel.hear(self._terminal, frame) is None
+
+    async def say_as_stranger(self, text: str) -> None:
+        raise AssertionError("nobody but the owner has the console's token")
+
+    async def bring_poison(self) -> None:
+        raise AssertionError("the console refuses what it cannot read at once")
+
+    def break_send(self, fault: str) -> None:
+        raise AssertionError(f"the console has no fault {fault!r}")
+
+    async def go_away(self) -> None:
+        raise AssertionError("the console is in the same process")
+
+    async def come_back(self) -> None:
+        raise AssertionError("the console is in the same process")
+
+    def delivered(self) -> list[str]:
+        return self._shown
+
+
+OpenLab = Callable[[Path], AbstractAsyncContextManager[Lab]]
+
+
+@asynccontextmanager
+async def a_telegram(folder: Path) -> AsyncIterator[TelegramLab]:
+    async with TelegramServer(folder / "telegram.log") as server:
+        yield TelegramLab(server)
+
+
+@asynccontextmanager
+async def a_console(_folder: Path) -> AsyncIterator[ConsoleLab]:
+    yield ConsoleLab()
+
+
+@asynccontextmanager
+async def a_wechat(folder: Path) -> AsyncIterator[WeChatLab]:
+    async with IlinkServer(folder / "ilink.log") as server:
+        yield WeChatLab(server, folder)
+
+
+LABS: dict[str, OpenLab] = {"console": a_console, "telegram": a_telegram, "wechat": a_wechat}
