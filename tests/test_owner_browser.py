@@ -20,6 +20,8 @@ ADDRESSES = (
     "/owner/drafts/new",
     "/owner/drafts/1",
     "/owner/drafts/1/versions",
+    "/owner/drafts/1/links",
+    "/owner/pictures",
     "/owner/memory",
     "/owner/memory?q=fish",
     "/owner/memory/exchange?source=k1",

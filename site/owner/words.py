@@ -216,6 +216,12 @@ ZH: dict[str, str] = {
     "post": "文章",
     "note": "札记",
     "project": "项目",
+    "Pictures": "图片",
+    "PNG, JPEG, GIF, WebP or AVIF, at most 10 MB": "PNG、JPEG、GIF、WebP 或 AVIF，最大 10 MB",
+    "Send it": "上传",
+    "Anybody who has its address can see a picture. Photographs may hold where they were taken: take that out before you send them.": "知道地址的人都能看到图片。照片里可能带有拍摄地点：上传前请先去掉。",
+    "To put it into a text": "放进正文",
+    "No picture yet.": "还没有图片。",
     # memory
     "Memory": "记忆",
     "What was said, as the bridge told it. Private: readers and their answers never see any of it.": "说过的话，由网关送来。仅你可见，读者和给读者的回答从不使用。",
