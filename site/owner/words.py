@@ -222,6 +222,13 @@ ZH: dict[str, str] = {
     "Anybody who has its address can see a picture. Photographs may hold where they were taken: take that out before you send them.": "知道地址的人都能看到图片。照片里可能带有拍摄地点：上传前请先去掉。",
     "To put it into a text": "放进正文",
     "No picture yet.": "还没有图片。",
+    "Preview links": "预览链接",
+    "Whoever has such a link reads this draft as it is at that moment, for a week, without signing in.": "拿到链接的人不用登录，一周之内都能读到这份草稿当时的样子。",
+    "Copy it now, it is not shown again:": "现在就复制，之后不再显示：",
+    "Make a link": "生成链接",
+    "Links that work now": "现在有效的链接",
+    "End all of them": "全部作废",
+    "A draft, shown to you by its author. It may still change; please do not pass it on.": "这是作者给你看的草稿，还可能改动，请不要转发。",
     # memory
     "Memory": "记忆",
     "What was said, as the bridge told it. Private: readers and their answers never see any of it.": "说过的话，由网关送来。仅你可见，读者和给读者的回答从不使用。",

@@ -25,6 +25,7 @@ from . import (
     owner_outbox,
     owner_pairings,
     owner_pictures,
+    owner_previews,
     owner_publishing,
     owner_security,
     owner_sign_in,
@@ -41,6 +42,7 @@ HANDLERS = [
     *owner_drafts.HANDLERS,
     *owner_publishing.HANDLERS,
     *owner_pictures.HANDLERS,
+    *owner_previews.HANDLERS,
     *owner_pairings.HANDLERS,
     *owner_outbox.HANDLERS,
     *owner_voice.HANDLERS,
@@ -61,7 +63,14 @@ def owner_routers(parts: Parts, assets: Assets) -> list[Router]:
         request_max_body_size=MAX_BODY_BYTES,
     )
     outside = owner_sign_in.sign_in_router(parts)
-    return [Router("/", route_handlers=[inside, outside], dependencies=common, exception_handlers=refusals)]
+    return [
+        Router(
+            "/",
+            route_handlers=[inside, outside, owner_previews.preview_router()],
+            dependencies=common,
+            exception_handlers=refusals,
+        )
+    ]
 
 
 def _refused(desk: DeskPages, request: AnyRequest, error: Exception) -> Response[Any]:
