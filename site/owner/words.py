@@ -253,6 +253,13 @@ ZH: dict[str, str] = {
     "What a model is told, for a reply": "回复时告诉模型的话",
     "What a model is told, for a digest": "写小结时告诉模型的话",
     # security
+    "Passkeys": "通行密钥",
+    "None yet. A passkey signs in with a fingerprint, a face or a security key, and cannot be guessed.": "还没有。通行密钥用指纹、面容或安全钥匙登录，无法被猜到。",
+    "What you call it": "给它起个名字",
+    "Add a passkey": "添加通行密钥",
+    "Use a passkey": "用通行密钥登录",
+    "Remove it": "移除",
+    "Nothing was changed.": "什么也没有改动。",
     "Signed-in browsers": "已登录的浏览器",
     "Browser": "浏览器",
     "Network": "网络",

@@ -24,6 +24,7 @@ from . import (
     owner_money,
     owner_outbox,
     owner_pairings,
+    owner_passkeys,
     owner_pictures,
     owner_previews,
     owner_publishing,
@@ -48,6 +49,7 @@ HANDLERS = [
     *owner_voice.HANDLERS,
     *owner_money.HANDLERS,
     *owner_security.HANDLERS,
+    *owner_passkeys.HANDLERS,
 ]
 
 
@@ -66,7 +68,7 @@ def owner_routers(parts: Parts, assets: Assets) -> list[Router]:
     return [
         Router(
             "/",
-            route_handlers=[inside, outside, owner_previews.preview_router()],
+            route_handlers=[inside, outside, owner_previews.preview_router(), owner_passkeys.passkey_router(parts)],
             dependencies=common,
             exception_handlers=refusals,
         )
