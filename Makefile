@@ -23,9 +23,9 @@ format: .venv/.dev
 clean:
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .hypothesis
 
-node_modules/.installed: package.json
+node_modules/.installed: package.json package-lock.json
 	@scripts/need test
-	npm install --no-package-lock --ignore-scripts --no-audit --no-fund --silent
+	npm ci --silent
 	@touch $@
 
 .venv/bin/python:

@@ -118,6 +118,8 @@ class WeChat(Group):
 
 class Webhook(Group):
     enabled: bool = Field(False, description="Take signed JSON from programs of your own.")
+    host: str = Field("127.0.0.1", description="Where the webhook listens.")
+    port: Port = Field(8422, description="Port of the webhook.")
     base_url: str = Field("", description="Where replies are posted to.")
     secret: SecretStr | None = Field(None, description="The shared secret both directions are signed with.")
 

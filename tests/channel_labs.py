@@ -13,11 +13,14 @@ from pydantic import SecretStr
 from bridge.channels.console import CHAT, SENDER, ConsoleChannel, Said, Terminal
 from bridge.channels.contract import Channel
 from bridge.channels.telegram import TelegramChannel
+from bridge.channels.webhook import WebhookChannel
 from bridge.channels.wechat import WeChatChannel
 from bridge.channels.wechat_session import Session, keep_session
 from core.clock import system_clock
-from core.settings import Telegram
+from core.settings import Telegram, Webhook
 
+from .fakes.hook_program import SECRET as HOOK_SECRET
+from .fakes.hook_program import HookProgram, HookReceiver
 from .fakes.ilink_server import BOT, USER, IlinkServer
 from .fakes.ilink_server import TOKEN as WECHAT_TOKEN
 from .fakes.platform import PlatformServer
@@ -175,6 +178,62 @@ class WeChatLab(ServerLab):
         return [str(one["text"]) for one in self.server.sent]
 
 
+class WebhookLab(ServerLab):
+    """A program of the owner's: it repeats what it has not heard to be kept."""
+
+    chat = sender = "program"
+    replays = True
+    faults: Mapping[str, str] = MappingProxyType(
+        {
+            "busy": "sent",
+            "drop_before": "unknown",
+            "drop_after": "unknown",
+            "lie_500": "unknown",
+            "html": "unknown",
+            "refused": "failed",
+            "without_id": "accepted",
+        }
+    )
+    server: HookReceiver
+
+    def __init__(self, server: HookReceiver) -> None:
+        self.server = server
+        self._program = HookProgram()
+
+    def open(self) -> WebhookChannel:
+        settings = Webhook(secret=SecretStr(HOOK_SECRET), base_url=self.server.url, port=0)
+        channel = WebhookChannel(settings, system_clock)
+        self._program.follow(channel)
+        return channel
+
+    async def say(self, text: str | None) -> None:
+        await self._program.say(text, self.chat)
+
+    async def say_as_stranger(self, text: str) -> None:
+        await self._program.say(text, "stranger")
+
+    async def bring_again(self, text: str) -> None:
+        await self._program.say(text, self.chat, again=True)
+
+    async def bring_poison(self) -> None:
+        raise AssertionError("the webhook refuses what it cannot read at once")
+
+    def break_send(self, fault: str) -> None:
+        if fault in ("refused", "without_id"):
+            self.server.answers.append((422, "{}") if fault == "refused" else (204, ""))
+        else:
+            self.server.break_next("reply", fault)
+
+    async def go_away(self) -> None:
+        await self.server.stop()
+
+    def delivered(self) -> list[str]:
+        return [str(one["text"]) for one in self.server.noted("sent")]
+
+    async def stop(self) -> None:
+        await self._program.stop()
+
+
 @dataclass
 class ConsoleLab:
     """A terminal that repeats what was not kept, and confirms what it shows."""
@@ -256,4 +315,12 @@ async def a_wechat(folder: Path) -> AsyncIterator[WeChatLab]:
         yield WeChatLab(server, folder)
 
 
-LABS: dict[str, OpenLab] = {"console": a_console, "telegram": a_telegram, "wechat": a_wechat}
+@asynccontextmanager
+async def a_webhook(folder: Path) -> AsyncIterator[WebhookLab]:
+    async with HookReceiver(folder / "hook.log") as server:
+        lab = WebhookLab(server)
+        yield lab
+        await lab.stop()
+
+
+LABS: dict[str, OpenLab] = {"console": a_console, "telegram": a_telegram, "wechat": a_wechat, "webhook": a_webhook}

@@ -73,7 +73,7 @@ class World:
 
     async def deliver(self, most: int = 100) -> None:
         """Sends until nothing may be sent, turning the clock where a part has to wait."""
-        delivering = Delivering(self.store, Settings(), self.now, new_ulid)
+        delivering = Delivering(self.store, Settings(), self.now, new_ulid, lambda _account: self.channel.capabilities)
         for _ in range(most):
             wait_ms = await deliver_waiting(delivering, self.channel)
             if wait_ms is None:
