@@ -8,7 +8,8 @@ SPOKEN_BY_NAME = (
     "waiting", "rewriting", "published", "unpublished", "discarded", "failed", "claimed", "drafted", "released",
     "unknown", "expired", "held", "frozen", "revoked", "done", "empty", "told", "chat", "readers", "digest", "owner",
     "guest", "persona", "waits", "delivered", "not_delivered", "send_again", "sent", "accepted", "deferred", "intent",
-    "draft", "private", "post", "note", "project", "Desk", "Inbox", "Articles", "Memory", "Outbox", "Voice", "Pairings", "Money", "Security",
+    "draft", "private", "post", "note", "project", "verbatim", "phone", "mail", "place",
+    "key", "card", "identity", "Desk", "Inbox", "Articles", "Memory", "Outbox", "Voice", "Pairings", "Money", "Security",
 )  # fmt: skip
 
 ZH: dict[str, str] = {
@@ -99,6 +100,15 @@ ZH: dict[str, str] = {
     "Private: none of this goes onto the site.": "仅你可见：这些都不会出现在网站上。",
     "not delivered": "未送达",
     "forgotten": "已遗忘",
+    "Look at this before it is public": "公开之前，先看看这些",
+    "verbatim": "照搬的原话",
+    "phone": "电话号码",
+    "mail": "邮箱",
+    "place": "地址",
+    "key": "密钥或口令",
+    "card": "卡号",
+    "identity": "身份证号",
+    "Action": "操作",
     # two texts
     "Two texts": "两份文字",
     "It was saved elsewhere after you began: you wrote on version {mine}, the saved one is version {current}. Bring over what you want to keep, then save.": "你动笔之后别处保存过：你改的是第 {mine} 版，现在已是第 {current} 版。把想留的并过来，再保存。",
@@ -206,6 +216,12 @@ ZH: dict[str, str] = {
     "post": "文章",
     "note": "札记",
     "project": "项目",
+    "Pictures": "图片",
+    "PNG, JPEG, GIF, WebP or AVIF, at most 10 MB": "PNG、JPEG、GIF、WebP 或 AVIF，最大 10 MB",
+    "Send it": "上传",
+    "Anybody who has its address can see a picture. Photographs may hold where they were taken: take that out before you send them.": "知道地址的人都能看到图片。照片里可能带有拍摄地点：上传前请先去掉。",
+    "To put it into a text": "放进正文",
+    "No picture yet.": "还没有图片。",
     # memory
     "Memory": "记忆",
     "What was said, as the bridge told it. Private: readers and their answers never see any of it.": "说过的话，由网关送来。仅你可见，读者和给读者的回答从不使用。",
