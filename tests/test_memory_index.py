@@ -115,3 +115,10 @@ async def test_a_guest_and_a_group_recall_only_their_own_conversation(world: Mem
 
     assert "我的存折放在书架后面" in [record.text for record in mine.material.related]
     assert theirs.material.nothing_found and "存折放在书架" not in theirs.request.body.decode()
+
+
+async def test_keeping_up_without_news_changes_nothing(world: MemoryWorld) -> None:
+    await world.index.settle()
+
+    assert await world.index.keep_up() > 0
+    assert world.index.failure is None and not list(world.folder.rglob("*.erased"))

@@ -5,6 +5,7 @@ from pathlib import Path
 from core.control import messages as m
 from tests.desk_world import PASSWORD, DeskWorld, a_desk
 from website.owner import sessions
+from website.owner.default_voices import DEFAULT_VOICES
 from website.store import instructions
 
 
@@ -53,6 +54,20 @@ async def test_a_saved_voice_is_in_the_next_grant_and_in_the_preview(tmp_path: P
         assert (voice.version, voice.text) == (1, "Dry, and never in a hurry.")
         assert (await world.get("/owner/voice")).text.count("Dry, and never in a hurry.") == 4
         assert "Dry, and never" not in (await world.get("/")).text
+
+
+async def test_until_the_owner_writes_one_the_voice_of_the_house_holds_and_an_empty_one_is_none(tmp_path: Path) -> None:
+    async with a_desk(tmp_path, persona={"language": "zh"}) as world:
+        await world.claim()
+
+        async def told() -> m.Voice:
+            answer = await world.control("bridge", "/grants", m.GrantRequest(installation="here", wants_lease=False))
+            return m.Grant.model_validate_json(answer.content).voice
+
+        assert await told() == m.Voice(version=0, text=DEFAULT_VOICES["zh"])
+        assert "小结不是聊天" in (await world.get("/owner/voice")).text
+        await world.press("/owner/voice", version="0", text="")
+        assert await told() == m.Voice(version=1, text="")
 
 
 async def test_a_voice_of_two_tabs_loses_neither_and_an_old_one_comes_back(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ site does with drafts and published digests that hold them is the site's part. B
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 from sqlalchemy import text as sql
@@ -149,7 +149,8 @@ def _erase_reply(conn: Connection, reply: ReplyId, now: Instant) -> Forgotten:
     done = Forgotten(replies=1, context_records=_drop_context(conn, found.turn, found.trace))
     heard = conn.execute(HEARD_AS, {"reply": reply}).scalar_one_or_none()
     if heard is not None:
-        done += _erase_message(conn, messages_by_id(conn, [heard])[MessageId(heard)], now)
+        copy = _erase_message(conn, messages_by_id(conn, [heard])[MessageId(heard)], now)
+        done += replace(copy, messages=0)  # what was heard of a reply is counted as that reply
     else:
         conversation = get_conversation(conn, found.conversation)
         if not conversation.private:

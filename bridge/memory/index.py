@@ -108,11 +108,10 @@ class MemoryIndex:
             await asyncio.get_running_loop().run_in_executor(None, self._feed_all, opened, changed)
 
     def _feed_all(self, opened: _Open, changed: Sequence[Message]) -> None:
-        if any(message.deleted and not message.text for message in changed):
-            self._mark.touch()  # a file, because a crash must not lose the rebuild that an erasure asks for
         for message in changed:
             if message.deleted:
-                opened.index.forget(message.id)
+                if opened.index.forget(message.id) and not message.text:
+                    self._mark.touch()  # a file, because a crash must not lose the rebuild that an erasure asks for
             else:
                 opened.index.add(entry_of(message, self._zone))
         opened.fed = changed[-1].change

@@ -105,18 +105,21 @@ def _once(material: Material) -> Material:
     """A record that the recent exchanges hold anyway is not told twice, nor are words that another record tells."""
     here = {message.trace for exchange in material.exchanges for message in exchange.messages}
     here |= {message.trace for message in material.current}
-    preferences = _fresh(material.preferences, here, set())
-    stated = {(record.origin, record.text) for record in preferences}
-    related = _fresh(material.related, here, stated)
+    preferences, related = _fresh(material.preferences, here), _fresh(material.related, here)
+    # Of a statement and the message that it stands in, the one that holds the other's words is told.
+    related = tuple(one for one in related if not _within(one, preferences))
+    preferences = tuple(one for one in preferences if not _within(one, related))
     told = here | {record.origin for record in (*preferences, *related)}
-    return replace(material, preferences=preferences, related=related, excerpts=_fresh(material.excerpts, told, set()))
+    return replace(material, preferences=preferences, related=related, excerpts=_fresh(material.excerpts, told))
 
 
-def _fresh(records: Sequence[Record], told: Collection[str], stated: Collection[tuple[str, str]]) -> tuple[Record, ...]:
+def _fresh(records: Sequence[Record], told: Collection[str]) -> tuple[Record, ...]:
     once = {record.key: record for record in records}
-    return tuple(
-        record for record in once.values() if record.origin not in told and (record.origin, record.text) not in stated
-    )
+    return tuple(record for record in once.values() if record.origin not in told)
+
+
+def _within(one: Record, others: Sequence[Record]) -> bool:
+    return any(one.origin == other.origin and one.text in other.text for other in others)
 
 
 def _without_oldest(material: Material) -> tuple[Material, str] | None:

@@ -57,14 +57,20 @@ class LexicalIndex:
             if committed is not None:
                 self._hidden.add(entry.id)
 
-    def forget(self, entry_id: int) -> None:
-        """Not found from now on, nor after a crash once committed. Its bytes surely go with a rebuild only."""
+    def forget(self, entry_id: int) -> bool:
+        """Not found from now on, nor after a crash once committed; whether there was such a text.
+
+        Its bytes surely go with a rebuild only.
+        """
         self._writing()
         with self._state:
+            committed = self._snapshot.change_of(entry_id) is not None
+            known = committed or entry_id in self._tail.entries
             self._tail.drop(entry_id)
             self._gone.add(entry_id)
-            if self._snapshot.change_of(entry_id) is not None:
+            if committed:
                 self._hidden.add(entry_id)
+        return known
 
     def pending(self) -> int:
         """Changes that are in memory only."""

@@ -61,7 +61,7 @@ def _grant(
         issued_at_ms=now,
         expires_at_ms=now + terms.seconds * 1000,
         bindings=tuple(pairing.as_binding(one) for one in pairings.live(conn)),
-        voice=claims.current_voice(conn),
+        voice=claims.current_voice(conn, language),
     )
     if not asked.wants_lease:
         return bound

@@ -10,15 +10,20 @@ from litestar.types import ExceptionHandlersMap
 from core.errors import BadInput
 
 from ..assets import Assets
+from ..inbox.review import EditConflict
 from ..owner.door import AnyRequest, owner_door, signed_in
 from ..owner.pages import DeskPages, chosen_language
 from ..parts import Parts
+from ..store.articles import DraftConflict
 from . import (
     owner_desk,
+    owner_drafts,
     owner_inbox,
+    owner_memory,
     owner_money,
     owner_outbox,
     owner_pairings,
+    owner_publishing,
     owner_security,
     owner_sign_in,
     owner_voice,
@@ -29,6 +34,9 @@ MAX_BODY_BYTES = 2 * 1024 * 1024
 HANDLERS = [
     *owner_desk.HANDLERS,
     *owner_inbox.HANDLERS,
+    *owner_memory.HANDLERS,
+    *owner_drafts.HANDLERS,
+    *owner_publishing.HANDLERS,
     *owner_pairings.HANDLERS,
     *owner_outbox.HANDLERS,
     *owner_voice.HANDLERS,
@@ -55,6 +63,8 @@ def owner_routers(parts: Parts, assets: Assets) -> list[Router]:
 def _refused(desk: DeskPages, request: AnyRequest, error: Exception) -> Response[str]:
     """What happened and what to do, as a page, with the status of the fault."""
     status = error.status_code if isinstance(error, HTTPException) else 400
+    if isinstance(error, DraftConflict | EditConflict):
+        status = 409
     detail = "" if isinstance(error, NotFoundException) else _sentence(error)
     language = chosen_language(desk.settings, None, request.headers.get("accept-language", ""))
     return desk.outside("refused.html", language, status=status, heading=status, detail=detail)

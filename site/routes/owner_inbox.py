@@ -19,6 +19,7 @@ from core.document import from_markdown, to_html
 from ..inbox import claims as batches
 from ..inbox import review
 from ..owner.door import AnyRequest, fields_of, number_in
+from ..owner.line_diff import compare
 from ..owner.pages import DeskPages
 from ..parts import Parts
 from ..store import audit, claims, digests, journal, sources
@@ -138,11 +139,13 @@ async def edit(
     try:
         await parts.store.write(_edit, session, digest, based_on, title, body, parts.clock())
     except review.EditConflict as conflict:
+        now = conflict.current
         return desk.page(
             "conflict.html",
             session,
             status=409,
-            current=conflict.current,
+            current=now,
+            differs=await asyncio.to_thread(compare, f"{now.title}\n\n{now.body}", f"{title}\n\n{body}"),
             mine_title=title,
             mine_body=body,
             based_on=based_on,

@@ -14,6 +14,7 @@ from core.clock import Instant, local_time
 from core.errors import BadInput
 from core.model.system_text import DigestBrief, PersonaFacts, ReplyBrief, build_system_text
 
+from ..owner.default_voices import DEFAULT_VOICES
 from ..owner.door import AnyRequest, fields_of, number_in
 from ..owner.pages import DeskPages
 from ..parts import Parts
@@ -29,7 +30,11 @@ async def voice_page(
     parts: NamedDependency[Parts], desk: NamedDependency[DeskPages], session: NamedDependency[Session]
 ) -> Response[str]:
     found = await parts.store.read(voices.history)
-    return _page(parts, desk, session, found, found[0].text if found else "")
+    return _page(parts, desk, session, found, found[0].text if found else _default(parts))
+
+
+def _default(parts: Parts) -> str:
+    return DEFAULT_VOICES[parts.settings.persona.language]
 
 
 def _page(
@@ -45,7 +50,14 @@ def _page(
     now = local_time(parts.clock(), ZoneInfo(parts.settings.persona.timezone))
     status = 200 if mine_on is None else 409
     return desk.page(
-        "voice.html", session, status=status, history=history, text=text, built=built(parts, text, now), mine_on=mine_on
+        "voice.html",
+        session,
+        status=status,
+        history=history,
+        text=text,
+        built=built(parts, text, now),
+        mine_on=mine_on,
+        default=_default(parts),
     )
 
 
