@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 up: .venv/.run
 	@exec $(BIN)/penfriend up
 
-test: .venv/.dev node_modules/.installed
+test: .venv/.dev node_modules/.installed .run/synapse/.installed
 	$(BIN)/python -m pytest
 
 check: .venv/.dev
@@ -21,11 +21,17 @@ format: .venv/.dev
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .run node_modules build dist *.egg-info .mypy_cache .ruff_cache .hypothesis
 
 node_modules/.installed: package.json package-lock.json
 	@scripts/need test
 	npm ci --silent
+	@touch $@
+
+# A real Matrix homeserver for the tests, apart from ours: its licence and its dependencies are not ours.
+.run/synapse/.installed: requirements-synapse.lock .venv/bin/python
+	$(PYTHON) -m venv .run/synapse
+	.run/synapse/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-synapse.lock
 	@touch $@
 
 .venv/bin/python:

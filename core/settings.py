@@ -109,6 +109,9 @@ class Matrix(Group):
     user: str = Field("", description="The full user id, such as @persona:example.org.")
     device: str = Field("PENFRIEND", description="The device id; keep it, transaction ids belong to it.")
     token: SecretStr | None = Field(None, description="The access token of that device.")
+    invited_by: Annotated[tuple[str, ...], BeforeValidator(_comma_list)] = Field(
+        (), description="The user ids whose invitations to a room are followed; all others are declined."
+    )
 
 
 class WeChat(Group):

@@ -8,34 +8,39 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
+import pytest
 from pydantic import SecretStr
 
 from bridge.channels.console import CHAT, SENDER, ConsoleChannel, Said, Terminal
 from bridge.channels.contract import Channel
+from bridge.channels.matrix import MatrixChannel
 from bridge.channels.telegram import TelegramChannel
 from bridge.channels.webhook import WebhookChannel
 from bridge.channels.wechat import WeChatChannel
 from bridge.channels.wechat_session import Session, keep_session
 from core.clock import system_clock
-from core.settings import Telegram, Webhook
+from core.settings import Matrix, Telegram, Webhook
 
 from .fakes.hook_program import SECRET as HOOK_SECRET
 from .fakes.hook_program import HookProgram, HookReceiver
 from .fakes.ilink_server import BOT, USER, IlinkServer
 from .fakes.ilink_server import TOKEN as WECHAT_TOKEN
+from .fakes.matrix_proxy import MatrixProxy
 from .fakes.platform import PlatformServer
 from .fakes.telegram_server import TOKEN, TelegramServer, refusal
+from .synapse import Synapse, User
 
 
 class Lab(Protocol):
     """`faults` maps what can be made to happen to the next send to the state its part ends in.
 
-    `replays` says whether the platform brings again what was polled and not acknowledged.
+    `begins_quiet`: the first poll ever brings history only. `replays` says whether the platform brings again what was polled and not acknowledged.
     """
 
     chat: str
     sender: str
     replays: bool
+    begins_quiet: bool
     faults: Mapping[str, str]
 
     def open(self) -> Channel:
@@ -81,7 +86,7 @@ class ServerLab:
 
 class TelegramLab(ServerLab):
     chat = sender = "42"
-    replays = True
+    replays, begins_quiet = True, False
     faults: Mapping[str, str] = MappingProxyType(
         {
             "busy": "sent",
@@ -127,7 +132,7 @@ class TelegramLab(ServerLab):
 
 class WeChatLab(ServerLab):
     chat = sender = USER
-    replays = False
+    replays, begins_quiet = False, False
     faults: Mapping[str, str] = MappingProxyType(
         {
             "busy": "sent",
@@ -178,11 +183,81 @@ class WeChatLab(ServerLab):
         return [str(one["text"]) for one in self.server.sent]
 
 
+class MatrixLab(ServerLab):
+    """A real Synapse behind a proxy that breaks things; `friend` and the persona share a room."""
+
+    replays = begins_quiet = True
+    faults: Mapping[str, str] = MappingProxyType(
+        {
+            "busy": "sent",
+            "drop_before": "unknown",
+            "drop_after": "unknown",
+            "lie_500": "unknown",
+            "html": "unknown",
+        }
+    )
+    server: MatrixProxy
+
+    def __init__(self, server: MatrixProxy, synapse: Synapse) -> None:
+        self.server = server
+        self.persona, self.friend, self.other = (synapse.new_user(name) for name in ("persona", "friend", "other"))
+        self.sender = self.friend.id
+        self.chat = self.room_of(self.friend)
+        self._elsewhere = self.room_of(self.other)
+        self._last = ""
+
+    def room_of(self, user: User) -> str:
+        room = user.make_room(self.persona)
+        self.persona.join(room)
+        return room
+
+    def settings(self) -> Matrix:
+        return Matrix(
+            base_url=self.server.base_url,
+            user=self.persona.id,
+            device=self.persona.device,
+            token=SecretStr(self.persona.token),
+            invited_by=(self.friend.id,),
+        )
+
+    def open(self) -> MatrixChannel:
+        return MatrixChannel(self.settings(), hold_s=0.3)
+
+    async def say(self, text: str | None) -> None:
+        if text is None:
+            picture = {"msgtype": "m.image", "body": "cat.png", "url": "mxc://localhost/x"}
+            self._last = await asyncio.to_thread(self.friend.put, self.chat, "m.room.message", picture)
+        elif "\ud83d" in text or "\0" in text:  # no server takes these, so they are slipped in behind it
+            self._last = f"$slipped-{len(text)}"
+            await self.bring_again(text)
+        else:
+            self._last = await asyncio.to_thread(self.friend.say, self.chat, text)
+
+    async def say_as_stranger(self, text: str) -> None:
+        await asyncio.to_thread(self.other.say, self._elsewhere, text)
+
+    async def bring_again(self, text: str) -> None:
+        content = {"msgtype": "m.text", "body": text}
+        self._slip({"type": "m.room.message", "event_id": self._last, "sender": self.sender, "content": content})
+
+    async def bring_poison(self) -> None:
+        self._slip({"type": "m.room.message", "event_id": 7, "sender": [], "content": {"body": {}}})
+
+    def _slip(self, event: dict[str, object]) -> None:
+        self.server.slipped.append((self.chat, event))
+
+    def break_send(self, fault: str) -> None:
+        self.server.break_next("send", fault)
+
+    def delivered(self) -> list[str]:
+        return self.friend.heard(self.chat, self.persona)
+
+
 class WebhookLab(ServerLab):
     """A program of the owner's: it repeats what it has not heard to be kept."""
 
     chat = sender = "program"
-    replays = True
+    replays, begins_quiet = True, False
     faults: Mapping[str, str] = MappingProxyType(
         {
             "busy": "sent",
@@ -241,6 +316,7 @@ class ConsoleLab:
     chat: str = CHAT
     sender: str = SENDER
     replays: bool = True
+    begins_quiet: bool = False
 
     def __post_init__(self) -> None:
         self.faults: Mapping[str, str] = {}
@@ -295,32 +371,45 @@ class ConsoleLab:
         return self._shown
 
 
-OpenLab = Callable[[Path], AbstractAsyncContextManager[Lab]]
+OpenLab = Callable[[Path, pytest.FixtureRequest], AbstractAsyncContextManager[Lab]]
 
 
 @asynccontextmanager
-async def a_telegram(folder: Path) -> AsyncIterator[TelegramLab]:
+async def a_telegram(folder: Path, _request: pytest.FixtureRequest) -> AsyncIterator[TelegramLab]:
     async with TelegramServer(folder / "telegram.log") as server:
         yield TelegramLab(server)
 
 
 @asynccontextmanager
-async def a_console(_folder: Path) -> AsyncIterator[ConsoleLab]:
+async def a_console(_folder: Path, _request: pytest.FixtureRequest) -> AsyncIterator[ConsoleLab]:
     yield ConsoleLab()
 
 
 @asynccontextmanager
-async def a_wechat(folder: Path) -> AsyncIterator[WeChatLab]:
+async def a_wechat(folder: Path, _request: pytest.FixtureRequest) -> AsyncIterator[WeChatLab]:
     async with IlinkServer(folder / "ilink.log") as server:
         yield WeChatLab(server, folder)
 
 
 @asynccontextmanager
-async def a_webhook(folder: Path) -> AsyncIterator[WebhookLab]:
+async def a_webhook(folder: Path, _request: pytest.FixtureRequest) -> AsyncIterator[WebhookLab]:
     async with HookReceiver(folder / "hook.log") as server:
         lab = WebhookLab(server)
         yield lab
         await lab.stop()
 
 
-LABS: dict[str, OpenLab] = {"console": a_console, "telegram": a_telegram, "wechat": a_wechat, "webhook": a_webhook}
+@asynccontextmanager
+async def a_matrix(folder: Path, request: pytest.FixtureRequest) -> AsyncIterator[MatrixLab]:
+    synapse: Synapse = request.getfixturevalue("synapse")
+    async with MatrixProxy(folder / "matrix.log", synapse.base_url) as server:
+        yield MatrixLab(server, synapse)
+
+
+LABS: dict[str, OpenLab] = {
+    "console": a_console,
+    "telegram": a_telegram,
+    "wechat": a_wechat,
+    "webhook": a_webhook,
+    "matrix": a_matrix,
+}

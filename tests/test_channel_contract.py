@@ -17,7 +17,7 @@ OUTSIDE = [name for name in LABS if name != "console"]
 
 @pytest.fixture(params=LABS)
 async def lab(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Lab]:
-    async with LABS[request.param](tmp_path) as lab:
+    async with LABS[request.param](tmp_path, request) as lab:
         yield lab
 
 
@@ -25,6 +25,8 @@ async def lab(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[L
 async def world(lab: Lab, tmp_path: Path) -> AsyncIterator[World]:
     async with a_world(tmp_path, lab.open()) as world:
         await world.pair(lab.chat, lab.sender)
+        if lab.begins_quiet:
+            await world.poll()
         yield world
 
 
