@@ -253,6 +253,9 @@ ZH: dict[str, str] = {
     "What a model is told, for a reply": "回复时告诉模型的话",
     "What a model is told, for a digest": "写小结时告诉模型的话",
     # security
+    "Take everything with you": "全部带走",
+    "A zip of all articles as Markdown with their pictures, the journal and the voice. `penfriend content import` reads the articles back.": "一个压缩包：全部文章（Markdown）和图片、日志、语气。文章可用 `penfriend content import` 导回。",
+    "Export": "导出",
     "Passkeys": "通行密钥",
     "None yet. A passkey signs in with a fingerprint, a face or a security key, and cannot be guessed.": "还没有。通行密钥用指纹、面容或安全钥匙登录，无法被猜到。",
     "What you call it": "给它起个名字",
