@@ -9,7 +9,7 @@ SPOKEN_BY_NAME = (
     "unknown", "expired", "held", "frozen", "revoked", "done", "empty", "told", "chat", "readers", "digest", "owner",
     "guest", "persona", "waits", "delivered", "not_delivered", "send_again", "sent", "accepted", "deferred", "intent",
     "draft", "private", "post", "note", "project", "verbatim", "phone", "mail", "place",
-    "key", "card", "identity", "Desk", "Inbox", "Articles", "Memory", "Outbox", "Voice", "Pairings", "Money", "Security",
+    "key", "card", "identity", "dedicated", "shared", "mixed", "Desk", "Inbox", "Articles", "Memory", "Outbox", "Voice", "Pairings", "Money", "Security",
 )  # fmt: skip
 
 ZH: dict[str, str] = {
@@ -158,6 +158,13 @@ ZH: dict[str, str] = {
     "Written": "写出",
     "Cost": "花费",
     "No call was made yet.": "还没有调用过。",
+    "At the pace of the last seven days, thirty days cost about {sum} {currency}.": "按最近七天的速度，三十天大约花费 {sum} {currency}。",
+    "Which model serves what": "各处使用的模型",
+    "Where": "地址",
+    "Settings": "设置",
+    "dedicated": "专用",
+    "shared": "共用默认",
+    "mixed": "部分专用",
     # the outbox
     "Replies whose delivery is in doubt": "不确定是否送达的回复",
     "Settle it with `penfriend outbox resolve`.": "请用 `penfriend outbox resolve` 处理。",
