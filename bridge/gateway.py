@@ -108,7 +108,7 @@ class Gateway:
     async def start(self) -> None:
         """Puts right what the last run left, before anything new is taken in."""
         found = await self.store.write(recover, self.answering, self.delivering, self.clock())
-        for what, number in found.items():
+        for what, number in (+found).items():
             log.warning("found at start", what=what, number=number)
         if await self.store.read(find_grant) is not None:
             self.acquainted.set()

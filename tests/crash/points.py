@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Callable
 
+CUT = ("_stopped", "Gateway._answer")
 KILLED = 17
 """Exit code of a process that died at a point on purpose."""
 
@@ -19,7 +20,7 @@ def reach(name: str) -> None:
 
 def at_each(visit: Visit | None) -> None:
     """`visit` is called with the name of each point from now on."""
-    global _visit  # noqa: PLW0603 - one process, one visitor, and the ports must not carry it around
+    global _visit
     _visit = visit
 
 
@@ -40,8 +41,8 @@ def die() -> None:
     os._exit(KILLED)
 
 
-def cancel_current() -> None:
-    """The task is cancelled at its next await, as a stop would do it."""
-    task = asyncio.current_task()
-    assert task is not None
-    task.cancel()
+def stop() -> None:
+    """What a stop cuts is cancelled, each at its next await: the steps of the loops and the turns under way."""
+    for task in asyncio.all_tasks():
+        if getattr(task.get_coro(), "__qualname__", "") in CUT:
+            task.cancel()

@@ -3,6 +3,7 @@
 What it delivered stands in its log on disk, so a bridge that dies cannot change it. It is a `Channel` by itself.
 """
 
+import asyncio
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
@@ -89,20 +90,24 @@ class Platform:
         return max((int(str(poll["after"])) for poll in self.polls.read()), default=0)
 
     def has_news(self, cursor: str | None) -> bool:
-        return len(self.updates) > int(cursor or 0)
+        return len(self.updates) > max(int(cursor or 0), self.confirmed)
 
     # --- the side of the bridge: a `Channel` ---------------------------------------------------------------------
 
     async def poll(self, cursor: str | None) -> Batch:
         after = int(cursor or 0)
         self._reach("poll before")
+        await asyncio.sleep(0)
+        start = max(after, self.confirmed)  # what is confirmed is dropped for good
         self.polls.note(after=after)
-        found = self.updates.read()[after : after + A_LOT]
+        found = self.updates.read()[start : start + A_LOT]
         self._reach("poll answered")
-        return Batch(tuple(map(_update, found)), str(after + len(found)))
+        await asyncio.sleep(0)
+        return Batch(tuple(map(_update, found)), str(start + len(found)))
 
     async def send(self, part: Outgoing) -> SendOutcome:
         self._reach("send before")
+        await asyncio.sleep(0)
         number = len(self.sends)
         fate: Fate = self.fates[number] if number < len(self.fates) else "sent"
         if fate == "raises":
@@ -111,8 +116,10 @@ class Platform:
         delivered = fate in ("sent", "accepted", "delivered_unanswered")
         self._note(number, fate, part, delivered=delivered)
         self._reach("send applied")
+        await asyncio.sleep(0)
         outcome = _outcome(fate, number)
         self._reach("send answered")
+        await asyncio.sleep(0)
         return outcome
 
     def _note(self, number: int, fate: Fate, part: Outgoing, *, delivered: bool) -> None:

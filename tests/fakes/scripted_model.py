@@ -1,5 +1,6 @@
 """A provider that is told what to do, and writes down what it charges before it answers."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 from typing import Literal
@@ -39,6 +40,7 @@ class ScriptedModel:
 
     async def answer(self, request: ModelRequest, attempt: Attempt | None = None) -> ModelResult:
         self._reach("model before")
+        await asyncio.sleep(0)
         number = len(self.calls)
         does: Does = self.script[number] if number < len(self.script) else Signal.ANSWERED
         outcome = outcome_of(Signal.ANSWERED if does == "overrun" else does)
@@ -52,10 +54,12 @@ class ScriptedModel:
             question=request.question,
             bytes=len(request.body),
             max_output_tokens=request.max_output_tokens,
+            reserve_micros=reserve_for(self._config, len(request.body), request.max_output_tokens),
             charged_micros=self._charge(request, outcome.verdict, usage),
             maybe_charged=outcome.verdict is not Verdict.RELEASE,
         )
         self._reach("model applied")
+        await asyncio.sleep(0)
         finish = Finish.STOP if outcome.verdict is Verdict.SETTLE else Finish.NONE
         finish = {Signal.LENGTH: Finish.LENGTH, Signal.FILTERED: Finish.REFUSED, Signal.EMPTY: Finish.EMPTY}.get(
             outcome.signal, finish
@@ -63,6 +67,7 @@ class ScriptedModel:
         text = self._answer.format(question=request.question) if finish in (Finish.STOP, Finish.LENGTH) else ""
         told = None if outcome.signal is Signal.USAGE_MISSING else usage
         self._reach("model answered")
+        await asyncio.sleep(0)
         return ModelResult(outcome, outcome.says, text, finish, told, retry_after_s=self._retry_after_s)
 
     async def stream(self, request: ModelRequest, attempt: Attempt | None = None) -> AsyncGenerator[ModelEvent, None]:

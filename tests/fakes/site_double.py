@@ -3,6 +3,7 @@
 A request is one transaction, as in `website.routes.control`. Each is noted before it is answered.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, TypeVar, TypeVarTuple
@@ -17,7 +18,6 @@ from core.ids import LeaseId
 from core.settings import Settings
 from core.store import Store
 from website.inbox import intake
-from website.ledger import grants
 from website.ledger.rules import lease_rules
 from website.owner import pairing
 from website.routes import control
@@ -73,6 +73,7 @@ class SiteDouble(ControlClient):
         self, what: str, body: messages.Message | None, fn: Callable[[Connection, *Args], T], *args: *Args
     ) -> T:
         self._reach(f"{what} before")
+        await asyncio.sleep(0)
         number = len(self.requests)
         fault: Fault = self.faults[number] if number < len(self.faults) else "none"
         self.requests.note(what=what, fault=fault, body=None if body is None else body.model_dump_json())
@@ -82,7 +83,9 @@ class SiteDouble(ControlClient):
             raise ControlRefused("the site refused: bad request", 400)
         answer = await self.store.write(fn, *args)
         self._reach(f"{what} applied")
+        await asyncio.sleep(0)
         if fault == "unanswered":
             raise ControlUnreachable("the site's answer was lost")
         self._reach(f"{what} answered")
+        await asyncio.sleep(0)
         return answer
