@@ -45,6 +45,7 @@ STANDS_AT = {
     "versions.html": "/owner/drafts",
     "exchange.html": "/owner/memory",
     "pictures.html": "/owner/drafts",
+    "links.html": "/owner/drafts",
 }
 
 

@@ -24,7 +24,9 @@ from . import (
     owner_money,
     owner_outbox,
     owner_pairings,
+    owner_passkeys,
     owner_pictures,
+    owner_previews,
     owner_publishing,
     owner_security,
     owner_sign_in,
@@ -41,11 +43,13 @@ HANDLERS = [
     *owner_drafts.HANDLERS,
     *owner_publishing.HANDLERS,
     *owner_pictures.HANDLERS,
+    *owner_previews.HANDLERS,
     *owner_pairings.HANDLERS,
     *owner_outbox.HANDLERS,
     *owner_voice.HANDLERS,
     *owner_money.HANDLERS,
     *owner_security.HANDLERS,
+    *owner_passkeys.HANDLERS,
 ]
 
 
@@ -61,7 +65,14 @@ def owner_routers(parts: Parts, assets: Assets) -> list[Router]:
         request_max_body_size=MAX_BODY_BYTES,
     )
     outside = owner_sign_in.sign_in_router(parts)
-    return [Router("/", route_handlers=[inside, outside], dependencies=common, exception_handlers=refusals)]
+    return [
+        Router(
+            "/",
+            route_handlers=[inside, outside, owner_previews.preview_router(), owner_passkeys.passkey_router(parts)],
+            dependencies=common,
+            exception_handlers=refusals,
+        )
+    ]
 
 
 def _refused(desk: DeskPages, request: AnyRequest, error: Exception) -> Response[Any]:
