@@ -32,12 +32,14 @@ from .deliver import Delivering, deliver_waiting
 from .grant import GrantKeeper
 from .instructions import Instructing, carry_out_next
 from .memory.index import MemoryIndex
+from .prove import Proving, prove_unknown
 from .reception import Reception
 from .recover import recover, recover_turns
 from .store.cursors import find_cursor
 from .store.grants import find_grant
 from .store.turns import due_turns, next_due
 from .sync import Syncing
+from .typing_signal import show_typing
 
 T = TypeVar("T")
 
@@ -88,6 +90,7 @@ class Gateway:
     grant_bell: Bell = field(default_factory=Bell)
     sync_bell: Bell = field(default_factory=Bell)
     memory_bell: Bell = field(default_factory=Bell)
+    proving: Proving = field(default_factory=Proving)
     deliver_bells: dict[Account, Bell] = field(default_factory=dict)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     acquainted: asyncio.Event = field(default_factory=asyncio.Event)
@@ -264,6 +267,8 @@ class Gateway:
             await asyncio.wait(self._tasks)
 
     async def _answer(self, turn: TurnId) -> None:
+        self._tasks.add(typing := asyncio.create_task(show_typing(self.store, self.channels, turn)))
+        typing.add_done_callback(self._tasks.discard)
         try:
             self._note_model(await answer_turn(self.answering, turn))
         except PenfriendError as problem:
@@ -294,6 +299,7 @@ class Gateway:
 
     async def deliver(self, channel: Channel) -> float:
         """Sends what may be sent now, one part; the seconds until something more may be."""
+        await prove_unknown(self.proving, self.delivering, channel)
         wait_ms = await deliver_waiting(self.delivering, channel)
         self.sync_bell.ring()
         return IDLE_S if wait_ms is None else wait_ms / 1000
