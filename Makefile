@@ -30,7 +30,7 @@ recall: .venv/.dev
 bench-recall: .venv/.dev
 	$(BIN)/python -m bench.recall $(DATA) --sizes 10000,100000 --plot docs/recall.svg
 
-# The site's figures; make bench-site [DATA=dir] adds retrieval on data sets.
+# What a page and a question cost, beside a bare application in the same run.
 bench-site: .venv/.dev
 	$(BIN)/python -m bench.site
 
