@@ -19,6 +19,8 @@ from core.clock import Clock
 from core.control.client import LONG_POLL_S, ControlClient
 from core.errors import PenfriendError, StoreBroken
 from core.ids import Account, TurnId
+from core.model.contract import ModelResult
+from core.model.outcomes import Verdict
 from core.settings import Settings
 from core.store import Store
 from core.text.split import Unit
@@ -30,12 +32,14 @@ from .deliver import Delivering, deliver_waiting
 from .grant import GrantKeeper
 from .instructions import Instructing, carry_out_next
 from .memory.index import MemoryIndex
+from .prove import Proving, prove_unknown
 from .reception import Reception
 from .recover import recover, recover_turns
 from .store.cursors import find_cursor
 from .store.grants import find_grant
 from .store.turns import due_turns, next_due
 from .sync import Syncing
+from .typing_signal import show_typing
 
 T = TypeVar("T")
 
@@ -86,6 +90,7 @@ class Gateway:
     grant_bell: Bell = field(default_factory=Bell)
     sync_bell: Bell = field(default_factory=Bell)
     memory_bell: Bell = field(default_factory=Bell)
+    proving: Proving = field(default_factory=Proving)
     deliver_bells: dict[Account, Bell] = field(default_factory=dict)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     acquainted: asyncio.Event = field(default_factory=asyncio.Event)
@@ -107,7 +112,7 @@ class Gateway:
     async def start(self) -> None:
         """Puts right what the last run left, before anything new is taken in."""
         found = await self.store.write(recover, self.answering, self.delivering, self.clock())
-        for what, number in found.items():
+        for what, number in (+found).items():
             log.warning("found at start", what=what, number=number)
         if await self.store.read(find_grant) is not None:
             self.acquainted.set()
@@ -262,9 +267,10 @@ class Gateway:
             await asyncio.wait(self._tasks)
 
     async def _answer(self, turn: TurnId) -> None:
+        self._tasks.add(typing := asyncio.create_task(show_typing(self.store, self.channels, turn)))
+        typing.add_done_callback(self._tasks.discard)
         try:
-            alert = await answer_turn(self.answering, turn)
-            self._alert(alert)
+            self._note_model(await answer_turn(self.answering, turn))
         except PenfriendError as problem:
             self._left_behind = True
             self.note("answer", problem)
@@ -279,11 +285,11 @@ class Gateway:
             for bell in self.deliver_bells.values():
                 bell.ring()
 
-    def _alert(self, alert: str | None) -> None:
-        if alert is None:
+    def _note_model(self, result: ModelResult | None) -> None:
+        if result is not None and result.outcome.alerts_owner:
+            self.problems["model"] = result.detail
+        elif result is not None and result.outcome.verdict is Verdict.SETTLE:
             self.problems.pop("model", None)
-        else:
-            self.problems["model"] = alert
 
     def _delivery(self, channel: Channel) -> Callable[[], Awaitable[float]]:
         async def deliver() -> float:
@@ -293,6 +299,7 @@ class Gateway:
 
     async def deliver(self, channel: Channel) -> float:
         """Sends what may be sent now, one part; the seconds until something more may be."""
+        await prove_unknown(self.proving, self.delivering, channel)
         wait_ms = await deliver_waiting(self.delivering, channel)
         self.sync_bell.ring()
         return IDLE_S if wait_ms is None else wait_ms / 1000

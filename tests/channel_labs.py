@@ -8,7 +8,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
-import pytest
 from pydantic import SecretStr
 
 from bridge.channels.console import CHAT, SENDER, ConsoleChannel, Said, Terminal
@@ -34,13 +33,15 @@ from .synapse import Synapse, User
 class Lab(Protocol):
     """`faults` maps what can be made to happen to the next send to the state its part ends in.
 
-    `begins_quiet`: the first poll ever brings history only. `replays` says whether the platform brings again what was polled and not acknowledged.
+    `begins_quiet`: the first poll ever brings history only. `reads_anything`: what cannot be read reaches us. `replays`:
+    whether the platform brings again what was polled and not acknowledged.
     """
 
     chat: str
     sender: str
     replays: bool
     begins_quiet: bool
+    reads_anything: bool
     faults: Mapping[str, str]
 
     def open(self) -> Channel:
@@ -75,6 +76,7 @@ class Lab(Protocol):
 class ServerLab:
     """A lab whose platform is one of our fakes."""
 
+    reads_anything = True
     server: PlatformServer
 
     async def go_away(self) -> None:
@@ -256,6 +258,7 @@ class MatrixLab(ServerLab):
 class WebhookLab(ServerLab):
     """A program of the owner's: it repeats what it has not heard to be kept."""
 
+    reads_anything = False
     chat = sender = "program"
     replays, begins_quiet = True, False
     faults: Mapping[str, str] = MappingProxyType(
@@ -317,6 +320,7 @@ class ConsoleLab:
     sender: str = SENDER
     replays: bool = True
     begins_quiet: bool = False
+    reads_anything: bool = False
 
     def __post_init__(self) -> None:
         self.faults: Mapping[str, str] = {}
@@ -371,28 +375,28 @@ class ConsoleLab:
         return self._shown
 
 
-OpenLab = Callable[[Path, pytest.FixtureRequest], AbstractAsyncContextManager[Lab]]
+OpenLab = Callable[[Path, Callable[[], Synapse]], AbstractAsyncContextManager[Lab]]
 
 
 @asynccontextmanager
-async def a_telegram(folder: Path, _request: pytest.FixtureRequest) -> AsyncIterator[TelegramLab]:
+async def a_telegram(folder: Path, _synapse: Callable[[], Synapse]) -> AsyncIterator[TelegramLab]:
     async with TelegramServer(folder / "telegram.log") as server:
         yield TelegramLab(server)
 
 
 @asynccontextmanager
-async def a_console(_folder: Path, _request: pytest.FixtureRequest) -> AsyncIterator[ConsoleLab]:
+async def a_console(_folder: Path, _synapse: Callable[[], Synapse]) -> AsyncIterator[ConsoleLab]:
     yield ConsoleLab()
 
 
 @asynccontextmanager
-async def a_wechat(folder: Path, _request: pytest.FixtureRequest) -> AsyncIterator[WeChatLab]:
+async def a_wechat(folder: Path, _synapse: Callable[[], Synapse]) -> AsyncIterator[WeChatLab]:
     async with IlinkServer(folder / "ilink.log") as server:
         yield WeChatLab(server, folder)
 
 
 @asynccontextmanager
-async def a_webhook(folder: Path, _request: pytest.FixtureRequest) -> AsyncIterator[WebhookLab]:
+async def a_webhook(folder: Path, _synapse: Callable[[], Synapse]) -> AsyncIterator[WebhookLab]:
     async with HookReceiver(folder / "hook.log") as server:
         lab = WebhookLab(server)
         yield lab
@@ -400,8 +404,8 @@ async def a_webhook(folder: Path, _request: pytest.FixtureRequest) -> AsyncItera
 
 
 @asynccontextmanager
-async def a_matrix(folder: Path, request: pytest.FixtureRequest) -> AsyncIterator[MatrixLab]:
-    synapse: Synapse = request.getfixturevalue("synapse")
+async def a_matrix(folder: Path, get_synapse: Callable[[], Synapse]) -> AsyncIterator[MatrixLab]:
+    synapse = get_synapse()
     async with MatrixProxy(folder / "matrix.log", synapse.base_url) as server:
         yield MatrixLab(server, synapse)
 

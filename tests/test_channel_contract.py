@@ -17,7 +17,7 @@ OUTSIDE = [name for name in LABS if name != "console"]
 
 @pytest.fixture(params=LABS)
 async def lab(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Lab]:
-    async with LABS[request.param](tmp_path, request) as lab:
+    async with LABS[request.param](tmp_path, lambda: request.getfixturevalue("synapse")) as lab:
         yield lab
 
 

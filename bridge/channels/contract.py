@@ -6,7 +6,7 @@ capabilities the channel states. Every channel passes the tests in tests/test_ch
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from core.clock import Instant
 from core.ids import Account, ChatId, EventKey, SenderId
@@ -164,3 +164,10 @@ class Channel(Protocol):
     async def close(self) -> None: ...
 
     def health(self) -> Health: ...
+
+
+@runtime_checkable
+class ShowsTyping(Protocol):
+    """A channel that can show that an answer is on its way. It raises nothing: the signal is worth no trouble."""
+
+    async def show_typing(self, chat: str, reply_token: str | None) -> None: ...

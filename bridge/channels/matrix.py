@@ -213,7 +213,7 @@ class MatrixChannel:
             return SendOutcome(Sent.REFUSED, reason="matrix forbids it: the persona is not in that room (any more)")
         return None
 
-    async def show_typing(self, chat: str, _reply_token: str | None) -> None:
+    async def show_typing(self, chat: str, reply_token: str | None) -> None:
         """Best effort."""
         path = f"/rooms/{quote(chat, safe='')}/typing/{quote(self._settings.user, safe='')}"
         try:

@@ -161,6 +161,14 @@ class TelegramChannel:
             return SendOutcome(Sent.REFUSED, reason="the group became a supergroup with another id: pair it again")
         return outcome_of_status("telegram", answer, says)
 
+    async def show_typing(self, chat: str, reply_token: str | None) -> None:
+        """Lasts about five seconds."""
+        body: Json = {"chat_id": int(chat), "action": "typing"}
+        try:
+            await self._line.ask("POST", self._path + "sendChatAction", body, timeout_s=3.0)
+        except NoAnswer:
+            return
+
     # --- what is known -------------------------------------------------------------------------------------------
 
     def _says(self, answer: Answer) -> str:
