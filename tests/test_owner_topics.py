@@ -35,6 +35,20 @@ async def test_the_owners_word_on_a_part_goes_to_the_bridge_and_comes_back(tmp_p
             assert (await world.press("/owner/outbox/resolve", **bad)).status_code == 400
 
 
+async def test_a_conflict_waits_on_the_desk_until_it_is_put_aside(tmp_path: Path) -> None:
+    async with a_desk(tmp_path) as world:
+        await world.claim()
+        record = m.StateRecord(kind="conflict", key="c/1", at_ms=1, body='{"event":"e-77","account":"a"}')
+        await world.control("bridge", "/sync", m.SyncBatch(records=(record,)))
+        assert "came twice" in (await world.get("/owner")).text and "e-77" in (await world.get("/owner/outbox")).text
+
+        assert (await world.press("/owner/outbox/conflicts/aside", key="c/1")).status_code == 303
+
+        assert "came twice" not in (await world.get("/owner")).text
+        for key in ("c/1", ""):
+            assert (await world.press("/owner/outbox/conflicts/aside", key=key)).status_code == 400
+
+
 async def test_answers_are_paused_and_resumed_and_nothing_else_is_asked(tmp_path: Path) -> None:
     async with a_desk(tmp_path) as world:
         await world.claim()
