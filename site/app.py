@@ -15,6 +15,7 @@ from core.settings import Settings
 from core.store import open_store
 
 from .cross_site import refuse_cross_site
+from .drafts.schedule import publishing_on_time
 from .head import answer_head
 from .headers import security_headers
 from .language import language_in_path
@@ -60,7 +61,8 @@ def create_litestar(parts: Parts, public_side: PublicSide) -> Litestar:
     @asynccontextmanager
     async def lifespan(_app: Litestar) -> AsyncIterator[None]:
         await prepare(parts)
-        yield
+        async with publishing_on_time(parts):
+            yield
         await public_side.close()
 
     given = {"parts": parts, **{field.name: getattr(public_side, field.name) for field in fields(public_side)}}

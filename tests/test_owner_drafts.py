@@ -5,8 +5,10 @@ from pathlib import Path
 
 import httpx
 import pytest
+from sqlalchemy import text as sql
 
 from tests.desk_world import OURS, DeskWorld, a_desk
+from website.drafts.schedule import publish_due
 from website.store import articles, audit
 
 TEA = {
@@ -332,3 +334,75 @@ async def test_a_preview_link_ends_after_a_week_or_when_the_owner_says_so(tmp_pa
         assert (await world.client.get(third)).status_code == 404
         for path in ("/owner/preview/x", "/owner/preview/%00", "/owner/preview/" + "A" * 43):
             assert (await world.client.get(path)).status_code == 404
+
+
+# --- on a schedule
+
+
+BROKEN = sql("UPDATE drafts SET document = 'broken' WHERE article_id = :article")
+AT, AT_MS = "2026-05-29T08:00", 1_780_012_800_000
+
+
+async def test_an_article_is_published_at_its_time_and_not_before(tmp_path: Path) -> None:
+    async with a_desk(tmp_path) as world:
+        await world.claim()
+        article = await write(world)
+
+        assert (await world.press(f"/owner/drafts/{article}/schedule", version="1", at=AT)).status_code == 303
+
+        assert "2026-05-29 08:00" in (await world.get(f"/owner/drafts/{article}")).text
+        world.time.pass_ms(AT_MS - 1 - world.time.now)
+        assert await publish_due(world.parts) == 0
+        world.time.pass_ms(1)
+        assert await publish_due(world.parts) == 1
+        assert await publish_due(world.parts) == 0
+        assert (await world.client.get("/posts/on-tea")).status_code == 200
+        lines = await world.parts.store.read(audit.newest, 1000, 1)
+        assert (lines[0].deed.actor, lines[0].deed.action) == ("schedule", "published_article")
+
+
+async def test_a_change_or_a_second_thought_ends_the_schedule(tmp_path: Path) -> None:
+    async with a_desk(tmp_path) as world:
+        await world.claim()
+        article = await write(world)
+        plan = f"/owner/drafts/{article}/schedule"
+        await world.press(plan, version="1", at=AT)
+        await save(world, article, 1, body="Not this.")
+        world.time.pass_ms(AT_MS - world.time.now)
+        assert await publish_due(world.parts) == 0
+
+        await world.press(plan, version="2", at="2026-05-30T08:00")
+        await world.press(f"{plan}/cancel")
+        world.time.pass_ms(48 * 60 * 60 * 1000)
+
+        assert await publish_due(world.parts) == 0
+        assert (await world.client.get("/posts/on-tea")).status_code == 404
+
+
+async def test_a_schedule_is_for_the_version_that_was_read_and_a_time_to_come(tmp_path: Path) -> None:
+    async with a_desk(tmp_path) as world:
+        await world.claim()
+        article = await write(world)
+        plan = f"/owner/drafts/{article}/schedule"
+
+        assert (await world.press(plan, version="2", at=AT)).status_code == 409
+        for bad in ("2020-01-01T00:00", "tomorrow", "", "2026-02-30T08:00", "9999-12-31T23:59:59"):
+            assert (await world.press(plan, version="1", at=bad)).status_code == 400, bad
+        assert (await world.press("/owner/drafts/99/schedule", version="1", at=AT)).status_code == 404
+
+
+async def test_one_that_cannot_be_published_is_taken_off_the_schedule_and_holds_up_no_other(tmp_path: Path) -> None:
+    async with a_desk(tmp_path) as world:
+        await world.claim()
+        first, second = await write(world), await write(world, title="On milk")
+        for article in (first, second):
+            await world.press(f"/owner/drafts/{article}/schedule", version="1", at=AT)
+        await world.parts.store.write(lambda conn: conn.execute(BROKEN, {"article": first}) and None)
+        world.time.pass_ms(AT_MS - world.time.now)
+
+        assert await publish_due(world.parts) == 1
+
+        assert (await world.client.get("/posts/on-milk")).status_code == 200
+        assert await world.parts.store.read(articles.publish_at, first) is None
+        lines = await world.parts.store.read(audit.newest, 1000, 5)
+        assert "could_not_publish" in [line.deed.action for line in lines]

@@ -2,4 +2,5 @@
 
 form.py      the fields of the editor: read, judged, and made of an article    (pure, rendering apart)
 changes.py   create, save, publish, take back, restore: one transaction each
+    schedule.py  publishes what is due
 """

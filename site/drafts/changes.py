@@ -22,6 +22,7 @@ from ..store.articles import (
     revision,
     save_draft,
     set_kind_and_language,
+    set_publish_at,
 )
 from ..store.editions import begin_edition
 from ..store.publications import id_at_address, published_version, put_publication
@@ -43,6 +44,7 @@ def save(conn: Connection, article: int, wanted: Wanted, now: Instant) -> Draft:
     kept = (before.article.slug, before.article.kind, before.article.language, before.writing)
     if kept == (wanted.slug, wanted.kind, wanted.language, wanted.writing):
         return before
+    set_publish_at(conn, article, None)  # what was to be published is not what stands there now
     rename_article(conn, before.article, wanted.slug, now)
     set_kind_and_language(conn, article, wanted.kind, wanted.language)
     return save_draft(conn, article, before.version, wanted.writing, now)
@@ -53,6 +55,7 @@ def publish(conn: Connection, article: int, version: int, text: Rendered, now: I
     draft = _existing(conn, article)
     _require_free(conn, draft.article.slug, article)
     before = published_version(conn, article) or 0
+    set_publish_at(conn, article, None)
     publish_article(conn, article, version, text, now)
     return before
 
@@ -79,7 +82,19 @@ def withdraw(conn: Connection, article: int, now: Instant) -> None:
 
 def restore(conn: Connection, article: int, based_on: int, version: int, now: Instant) -> Draft:
     """An earlier version becomes the newest; none is ever taken away. Errors: DraftConflict, BadInput."""
-    return save_draft(conn, article, based_on, _revision(conn, article, version), now)
+    after = save_draft(conn, article, based_on, _revision(conn, article, version), now)
+    set_publish_at(conn, article, None)
+    return after
+
+
+def schedule(conn: Connection, article: int, version: int, at: Instant, now: Instant) -> None:
+    """Publishes this version at that time, unless the text is changed before. Errors: DraftConflict, BadInput."""
+    draft = _existing(conn, article)
+    if draft.version != version:
+        raise DraftConflict(draft, version)
+    if at <= now:
+        raise BadInput("that time is over: choose one that is to come, or publish it now")
+    set_publish_at(conn, article, at)
 
 
 def _revision(conn: Connection, article: int, version: int) -> Writing:

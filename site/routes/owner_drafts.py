@@ -68,6 +68,7 @@ class Editor:
     body_fault: str = ""
     preview: str = ""
     differs: tuple[Span, ...] = ()
+    publish_at: Instant | None = None
     was: int | None = None
     """The version that readers saw before the publication that was just made."""
 
@@ -119,9 +120,10 @@ async def draft_page(
     was: FromQuery[int | None] = None,
 ) -> Response[str]:
     draft, public = await known(parts, article)
+    at = await parts.store.read(articles.publish_at, article)
     form = await asyncio.to_thread(form_of, draft)
     preview = await asyncio.to_thread(shown, form.body)
-    return desk.page("draft.html", session, editor=Editor(form, draft, public, preview=preview, was=was))
+    return desk.page("draft.html", session, editor=Editor(form, draft, public, preview=preview, publish_at=at, was=was))
 
 
 @post("/drafts/{article:int}", status_code=200)

@@ -17,9 +17,10 @@ from core.errors import BadInput
 from ..content.publish import Rendered, rendered
 from ..drafts import changes
 from ..drafts.form import form_of, shown
+from ..drafts.schedule import moment_of
 from ..owner.door import AnyRequest, fields_of, number_in
 from ..owner.line_diff import Span, compare
-from ..owner.pages import DeskPages
+from ..owner.pages import DeskPages, zone_of
 from ..parts import Parts
 from ..store import articles, audit
 from ..store.articles import DraftConflict
@@ -91,6 +92,37 @@ def _unpublish(conn: Connection, session: Session, article: int, now: Instant) -
     audit.write(conn, deed(session, "unpublished_article", article), now)
 
 
+@post("/drafts/{article:int}/schedule", status_code=200)
+async def schedule(
+    request: AnyRequest, parts: NamedDependency[Parts], session: NamedDependency[Session], article: FromPath[int]
+) -> Redirect:
+    """The form says when, on the owner's own clock."""
+    await known(parts, article)
+    fields = await fields_of(request)
+    at = moment_of(fields.get("at", ""), zone_of(parts.settings))
+    await parts.store.write(_schedule, session, article, number_in(fields, "version"), at, parts.clock())
+    return Redirect(f"{DRAFTS}/{article}", status_code=303)
+
+
+def _schedule(conn: Connection, session: Session, article: int, version: int, at: Instant, now: Instant) -> None:
+    changes.schedule(conn, article, version, at, now)
+    audit.write(conn, deed(session, "scheduled_article", article, f"version {version} at {at}"), now)
+
+
+@post("/drafts/{article:int}/schedule/cancel", status_code=200)
+async def cancel_schedule(
+    parts: NamedDependency[Parts], session: NamedDependency[Session], article: FromPath[int]
+) -> Redirect:
+    await known(parts, article)
+    await parts.store.write(_cancel, session, article, parts.clock())
+    return Redirect(f"{DRAFTS}/{article}", status_code=303)
+
+
+def _cancel(conn: Connection, session: Session, article: int, now: Instant) -> None:
+    articles.set_publish_at(conn, article, None)
+    audit.write(conn, deed(session, "cancelled_schedule", article), now)
+
+
 # --- versions ----------------------------------------------------------------------------------------------------
 
 
@@ -145,4 +177,4 @@ def _restore(conn: Connection, session: Session, article: int, version: int, cho
     audit.write(conn, deed(session, "restored_article", article, f"version {chosen} as {after.version}"), now)
 
 
-HANDLERS = [publish, undo, unpublish, versions_page, restore]
+HANDLERS = [publish, undo, unpublish, schedule, cancel_schedule, versions_page, restore]

@@ -137,6 +137,22 @@ def set_kind_and_language(conn: Connection, article_id: int, kind: Kind, languag
     conn.execute(update(articles).where(articles.c.id == article_id).values(kind=kind, language=language))
 
 
+def set_publish_at(conn: Connection, article_id: int, at: Instant | None) -> None:
+    """When the present version is to be published; None for never."""
+    conn.execute(update(articles).where(articles.c.id == article_id).values(publish_at_ms=at))
+
+
+def publish_at(conn: Connection, article_id: int) -> Instant | None:
+    at = conn.execute(select(articles.c.publish_at_ms).where(articles.c.id == article_id)).scalar_one_or_none()
+    return None if at is None else Instant(at)
+
+
+def due_drafts(conn: Connection, now: Instant) -> list[Draft]:
+    """Whose time has come, the earliest first."""
+    query = _DRAFTS.where(articles.c.publish_at_ms <= now).order_by(articles.c.publish_at_ms, articles.c.id)
+    return [_draft(row) for row in conn.execute(query).mappings()]
+
+
 def rename_article(conn: Connection, article: Article, slug: str, now: Instant) -> None:
     """A new address; the old one leads to it from now on. Errors: BadInput when another article has it."""
     if slug == article.slug:
