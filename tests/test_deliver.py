@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bridge.outbox import list_outbox, resolve_part
+from bridge.outbox import Resolution, list_outbox, resolve_part
 from core.errors import BadInput
 from core.ids import PartId
-from tests.fakes.platform import CAPABILITIES, SLOW_DOWN_MS
+from tests.fakes.platform import CAPABILITIES, SLOW_DOWN_MS, Fate
 
 from .crash.world import Script, World, a_world
 
@@ -51,7 +51,7 @@ async def test_sent_needs_the_platforms_own_id_and_accepted_has_none(tmp_path: P
 
 
 @pytest.mark.parametrize("fate", ["delivered_unanswered", "lost_unanswered", "raises"])
-async def test_a_send_without_an_answer_is_unknown_and_never_sent_again(tmp_path: Path, fate: str) -> None:
+async def test_a_send_without_an_answer_is_unknown_and_never_sent_again(tmp_path: Path, fate: Fate) -> None:
     async with a_world(tmp_path, replace(LONG, sends=(fate,))) as world:
         world.say("hello")
         await world.settle()
@@ -66,7 +66,7 @@ async def test_a_send_without_an_answer_is_unknown_and_never_sent_again(tmp_path
 
 
 @pytest.mark.parametrize(("how", "after"), [("delivered", "sent"), ("not_delivered", "failed"), ("send_again", "sent")])
-async def test_unknown_is_left_by_the_owner_and_the_rest_follows(tmp_path: Path, how: str, after: str) -> None:
+async def test_unknown_is_left_by_the_owner_and_the_rest_follows(tmp_path: Path, how: Resolution, after: str) -> None:
     async with a_world(tmp_path, replace(LONG, sends=("lost_unanswered",))) as world:
         world.say("hello")
         await world.settle()
@@ -83,7 +83,7 @@ async def test_unknown_is_left_by_the_owner_and_the_rest_follows(tmp_path: Path,
 
 
 @pytest.mark.parametrize(("part", "how"), [(1, "delivered"), (99, "delivered"), (1, "not_delivered")])
-async def test_what_is_not_in_doubt_cannot_be_resolved(world: World, part: int, how: str) -> None:
+async def test_what_is_not_in_doubt_cannot_be_resolved(world: World, part: int, how: Resolution) -> None:
     world.say("hello")
     await world.settle()
 

@@ -60,7 +60,7 @@ def materials(draw: st.DrawFn) -> Material:
         for number, text in enumerate(draw(st.lists(TEXTS, min_size=1, max_size=3)))
     )
     half = len(records) // 2
-    return Material(current, exchanges, tuple([*records[:half], *known]), (), tuple([*records[half:], *known]))
+    return Material(current, exchanges, (*records[:half], *known), (), (*records[half:], *known))
 
 
 def body_of(packed: Packed) -> list[dict[str, str]]:
@@ -81,7 +81,7 @@ def test_the_body_is_within_the_limit_and_is_json_whatever_the_texts_are(materia
 
     if isinstance(packed, Packed):
         assert len(packed.request.body) <= limit
-        assert [one["role"] for one in body_of(packed)][0] == "system"
+        assert next(one["role"] for one in body_of(packed)) == "system"
     else:
         assert packed.bytes > packed.limit == limit
 

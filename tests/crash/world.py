@@ -103,13 +103,17 @@ class WatchedStore(Store):
         what = getattr(fn, "__name__", "body").strip("_")
         reach(f"{self._name} {what} before")
         await asyncio.sleep(0)
-        value = await super().write(_twice if self.twice else fn, *((fn, *args) if self.twice else args))  # type: ignore[arg-type]
+        value: T
+        if self.twice:
+            value = await super().write(_twice, fn, args)
+        else:
+            value = await super().write(fn, *args)
         reach(f"{self._name} {what} committed")
         await asyncio.sleep(0)
         return value
 
 
-def _twice(conn: Connection, fn: Callable[[Connection, *Args], T], *args: *Args) -> T:
+def _twice(conn: Connection, fn: Callable[[Connection, *Args], T], args: tuple[*Args]) -> T:
     try:
         with conn.begin_nested():
             fn(conn, *args)
@@ -269,8 +273,8 @@ class World:
         return await carry_out_next(self.gateway.instructing, 0)
 
     def at_rest(self) -> bool:
-        counts = self.rows(AT_REST)[0]
-        return not self.platform.has_news(self.cursor) and not any(counts)
+        busy = any(count != 0 for count in self.rows(AT_REST)[0])
+        return not busy and not self.platform.has_news(self.cursor)
 
     def rows(self, query: str, **values: object) -> list[tuple[object, ...]]:
         """Of the bridge's store."""
@@ -306,7 +310,7 @@ def _rows(conn: Connection, query: str, values: dict[str, object]) -> list[tuple
 
 
 def _has_grant(conn: Connection) -> bool:
-    return conn.execute(sql("SELECT count(*) FROM grants")).scalar_one() == 1
+    return int(conn.execute(sql("SELECT count(*) FROM grants")).scalar_one()) == 1
 
 
 @cache

@@ -47,6 +47,10 @@ class SiteDouble(ControlClient):
         self.store, self.faults = store, list(faults)
         self._settings, self._now, self._mint, self._reach = settings, clock, mint, reach
 
+    def fail_next(self, fault: Fault, times: int = 1) -> None:
+        quiet: list[Fault] = ["none"] * len(self.requests)
+        self.faults = quiet + [fault] * times
+
     async def grant(self, request: messages.GrantRequest) -> messages.Grant:
         terms, language = lease_rules(self._settings), self._settings.persona.language
         lease = LeaseId(self._mint())
@@ -63,8 +67,7 @@ class SiteDouble(ControlClient):
         return await self._do("pair", claim, pairing.claim_code, claim, ids)
 
     async def instructions(self, wait_s: int = LONG_POLL_S) -> Sequence[messages.Instruction]:
-        found = await self._do("instructions", None, control._hand_out, self._now())
-        return found
+        return await self._do("instructions", None, control._hand_out, self._now())
 
     async def instruction_done(self, instruction: str, result: str) -> None:
         await self._do("done", None, instructions.mark_done, instruction, result, self._now())
