@@ -3,13 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: up test check format clean
+.PHONY: up test check crash crash-night recall bench-recall format clean
 
 up: .venv/.run
 	@exec $(BIN)/penfriend up
 
-test: .venv/.dev
-	@scripts/need test
+test: .venv/.dev node_modules/.installed .run/synapse/.installed
 	$(BIN)/python -m pytest
 
 check: .venv/.dev
@@ -17,12 +16,37 @@ check: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
+# Kills, cancellations, power cuts and seeded mistakes over the real bridge; about two minutes.
+crash: .venv/.dev
+	$(BIN)/python -m tests.crash
+
+crash-night: .venv/.dev
+	$(BIN)/python -m tests.crash --night
+
+# make recall [DATA=dir]: how well old words are found, on the sample or on a folder of data sets.
+recall: .venv/.dev
+	$(BIN)/python -m bench.recall $(DATA)
+
+bench-recall: .venv/.dev
+	$(BIN)/python -m bench.recall $(DATA) --sizes 10000,100000 --plot docs/recall.svg
+
 format: .venv/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .run node_modules build dist *.egg-info .mypy_cache .ruff_cache .hypothesis
+
+node_modules/.installed: package.json package-lock.json
+	@scripts/need test
+	npm ci --silent
+	@touch $@
+
+# A real Matrix homeserver for the tests, apart from ours: its licence and its dependencies are not ours.
+.run/synapse/.installed: requirements-synapse.lock .venv/bin/python
+	$(PYTHON) -m venv .run/synapse
+	.run/synapse/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-synapse.lock
+	@touch $@
 
 .venv/bin/python:
 	@scripts/need run

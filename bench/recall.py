@@ -1,13 +1,15 @@
-"""How well old words and articles are found: `python -m bench.recall DATA_DIR [--sizes 10000,100000]`.
+"""How well old words and articles are found: `python -m bench.recall [DATA_DIR] [--sizes 10000,100000] [--plot FILE]`.
 
-Runs the path the bridge runs (entry, tail, reopened index, `recall`) on the sets of `recall_sets.py` that lie in
-DATA_DIR, next to a plain SQLite FTS5 table of the same bigram tokens, with CPU time; then latency by index size. A
-figure that differs between tail and reopened index is marked, for that is a bug.
+Without a folder it measures the sample that comes with Penfriend. Runs the path the bridge runs (entry, tail, reopened index, `recall`) on the sets of `recall_sets.py` that lie in
+DATA_DIR, next to a plain SQLite FTS5 table of the same bigram tokens, with CPU time; how well the score floor turns away questions that nothing answers; then
+latency, index size and grown memory by number of messages. A figure that differs between tail and reopened index is marked, for that is a bug.
 """
 
 import argparse
+import gc
 import random
 import re
+import resource
 import sqlite3
 import tempfile
 import time
@@ -15,7 +17,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.recall_sets import Chat, Probe, every_set
+from bench.recall_plot import Plot
+from bench.recall_sets import SAMPLE, Chat, Probe, every_set, unanswerable
 from bridge.memory.recall import MessageFact, RecallQuery, recall
 from core.lexical.index import LexicalIndex
 
@@ -80,12 +83,13 @@ def plain_tokens(text: str) -> list[str]:
     return tokens
 
 
-def plain(chats: Sequence[Chat]) -> Search:
-    table = sqlite3.connect(":memory:")
+def plain(chats: Sequence[Chat], file: str = ":memory:") -> Search:
+    table = sqlite3.connect(file)
     table.execute("CREATE VIRTUAL TABLE texts USING fts5(scope UNINDEXED, body, tokenize = 'unicode61')")
     for chat in chats:
-        rows = [(entry.id, chat.scope, " ".join(plain_tokens(chat.texts[entry.id]))) for entry in chat.entries]
+        rows = ((entry.id, chat.scope, " ".join(plain_tokens(chat.texts[entry.id]))) for entry in chat.entries)
         table.executemany("INSERT INTO texts(rowid, scope, body) VALUES (?, ?, ?)", rows)
+    table.commit()
 
     def search(chat: Chat, probe: Probe) -> list[int]:
         asked = " OR ".join(f'"{token}"' for token in dict.fromkeys(plain_tokens(probe.text)))
@@ -95,7 +99,24 @@ def plain(chats: Sequence[Chat]) -> Search:
     return search
 
 
-def print_set(name: str, chats: Sequence[Chat], folder: Path) -> None:
+def print_floor(chats: Sequence[Chat], search: Search, folder: Path) -> None:
+    """Of questions that nothing answers, how many find nothing; of those with an answer, how many find nothing too."""
+    asked = [(chat, Probe(text, frozenset())) for chat in chats for text in chat.nothing or _nothing_for(chat, folder)]
+    empty = sum(not search(chat, probe) for chat, probe in asked)
+    answered = [(chat, probe) for chat in chats for probe in chat.probes]
+    lost = sum(not search(chat, probe) for chat, probe in answered)
+    print(
+        f"  floor       turns away {100 * empty / len(asked):.0f} % of {len(asked)} questions that nothing answers, "
+        f"and {100 * lost / len(answered):.1f} % of those that have an answer"
+    )
+
+
+def _nothing_for(chat: Chat, folder: Path) -> list[str]:
+    han = sum(bool(re.search(r"[\u3400-\u9fff]", probe.text)) for probe in chat.probes)
+    return unanswerable(folder, "zh" if 2 * han > len(chat.probes) else "en")
+
+
+def print_set(name: str, chats: Sequence[Chat], folder: Path, data: Path, plot: Plot) -> None:
     path = folder / re.sub(r"\W+", "-", name)
     index = LexicalIndex.open(path, writable=True)
     for entry in (entry for chat in chats for entry in chat.entries):
@@ -103,12 +124,13 @@ def print_set(name: str, chats: Sequence[Chat], folder: Path) -> None:
     in_the_tail = measure(chats, recalling(index))
     index.commit()
     index.close()
-    reopened = measure(chats, recalling(LexicalIndex.open(path, writable=False)))
-    same = "" if in_the_tail.recall == reopened.recall else f"  DIFFERS IN THE TAIL: {in_the_tail.line()}"
+    reopened = recalling(LexicalIndex.open(path, writable=False))
+    ours, theirs = measure(chats, reopened), measure(chats, plain(chats))
+    same = "" if in_the_tail.recall == ours.recall else f"  DIFFERS IN THE TAIL: {in_the_tail.line()}"
     count = sum(len(chat.probes) for chat in chats)
-    print(
-        f"{name} ({count})\n  recall      {reopened.line()}{same}\n  plain FTS5  {measure(chats, plain(chats)).line()}"
-    )
+    print(f"{name} ({count})\n  recall      {ours.line()}{same}\n  plain FTS5  {theirs.line()}")
+    print_floor(chats, reopened, data)
+    plot.sets.append((name, ours.recall[2], theirs.recall[2]))
 
 
 def grown(chats: Sequence[Chat], size: int) -> Chat:
@@ -127,20 +149,38 @@ def grown(chats: Sequence[Chat], size: int) -> Chat:
     return made
 
 
-def print_size(chats: Sequence[Chat], size: int, folder: Path) -> None:
+def print_size(chats: Sequence[Chat], size: int, folder: Path, plot: Plot) -> None:
+    """Each engine's own growth of the process, its files, and the CPU time of 300 questions."""
     chat, path = grown(chats, size), folder / f"grown-{size}"
+    before = resident_mb()
     index = LexicalIndex.open(path, writable=True)
     for number, entry in enumerate(chat.entries, 1):
         index.add(entry)
         if number % 10_000 == 0:
             index.commit()
     index.commit()
-    megabytes = sum(file.stat().st_size for file in path.rglob("*")) / 1e6
-    for name, search in (("recall", recalling(index)), ("plain FTS5", plain([chat]))):
-        p50, p95 = measure([chat], search).cpu_ms
-        print(f"  {size:>9,} messages  {name:<10}  CPU ms p50 {p50:.2f} p95 {p95:.2f}")
-    print(f"  {size:>9,} messages  index {megabytes:.1f} MB")
+    ours = measure([chat], recalling(index)).cpu_ms
+    print(f"  {size:>9,} messages  recall      {_cost(ours, before, path)}")
     index.close()
+    before, table = resident_mb(), folder / f"plain-{size}.db"
+    theirs = measure([chat], plain([chat], str(table))).cpu_ms
+    print(f"  {size:>9,} messages  plain FTS5  {_cost(theirs, before, table)}")
+    plot.sizes.append((size, ours, theirs))
+
+
+def _cost(cpu_ms: tuple[float, float], before: float, path: Path) -> str:
+    files = path.rglob("*") if path.is_dir() else [path]
+    megabytes = sum(file.stat().st_size for file in files) / 1e6
+    grown_mb = max(0.0, resident_mb() - before)
+    return (
+        f"CPU ms p50 {cpu_ms[0]:.2f} p95 {cpu_ms[1]:.2f}  files {megabytes:.1f} MB  memory grown by {grown_mb:.0f} MB"
+    )
+
+
+def resident_mb() -> float:
+    gc.collect()
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / 1e6
 
 
 def sizes(text: str) -> Iterator[int]:
@@ -149,17 +189,20 @@ def sizes(text: str) -> Iterator[int]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path)
+    parser.add_argument("data", type=Path, nargs="?", default=SAMPLE)
     parser.add_argument("--sizes", default="", help="numbers of messages, with commas")
+    parser.add_argument("--plot", type=Path, help="write the figures as an SVG")
     arguments = parser.parse_args()
-    sets = every_set(arguments.data)
+    sets, plot = every_set(arguments.data), Plot()
     if not sets:
-        raise SystemExit(f"{arguments.data} holds none of the known sets: see data/README.md")
+        raise SystemExit(f"{arguments.data} holds none of the known sets: see data/sample/recall/README.md")
     with tempfile.TemporaryDirectory() as folder:
         for name, chats in sets.items():
-            print_set(name, chats, Path(folder))
+            print_set(name, chats, Path(folder), arguments.data, plot)
         for size in sizes(arguments.sizes):
-            print_size([chat for chats in sets.values() for chat in chats], size, Path(folder))
+            print_size([chat for chats in sets.values() for chat in chats], size, Path(folder), plot)
+    if arguments.plot:
+        arguments.plot.write_text(plot.svg(), "utf-8")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from bridge.memory.import_formats import ImportedLine, read_jsonl
 from bridge.memory.recall import MessageFact
 from bridge.memory.sessions import is_question, message_entry, starts_session
 from core.clock import Instant, instant_of
@@ -21,6 +22,7 @@ from core.lexical.entry import Entry
 UTC = ZoneInfo("UTC")
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 DAY_MS = 86_400_000
+SAMPLE = Path(__file__).parents[1] / "data" / "sample" / "recall"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class Chat:
     probes: list[Probe] = field(default_factory=list)
     first_id: int = 1
     asked_after_ms: int = DAY_MS
+    nothing: list[str] = field(default_factory=list)
+    """Questions that nothing in it answers."""
 
     @property
     def asked_at(self) -> Instant:
@@ -71,6 +75,7 @@ class Chat:
 def every_set(folder: Path) -> dict[str, list[Chat]]:
     """The sets whose files are in the folder, by name."""
     known: dict[str, tuple[str, Callable[[Any], list[Chat]]]] = {
+        "sample chat": ("sample_chat.json", lambda data: [sample_chat(data, folder)]),
         "LoCoMo": ("locomo_dev.json", locomo),
         "MemoryBank zh": ("memorybank_zh_dev.json", memorybank),
         "CMRC": ("cmrc2018_trial.json", articles),
@@ -85,6 +90,27 @@ def every_set(folder: Path) -> dict[str, list[Chat]]:
         for name, (file, make) in known.items()
         if (folder / file).is_file()
     }
+
+
+def unanswerable(folder: Path, language: str) -> list[str]:
+    """Our own questions that nothing in any of the sets answers; those of the shipped sample where the folder has none."""
+    own = folder / "nothing.json"
+    file = own if own.is_file() else SAMPLE / "nothing.json"
+    questions: list[str] = json.loads(file.read_text("utf-8"))[language]
+    return questions
+
+
+def sample_chat(data: Any, folder: Path) -> Chat:
+    """The chat that comes with Penfriend, read as `penfriend memory import` reads it."""
+    chat, numbers = Chat("sample", SHANGHAI), {}
+    for one in read_jsonl((folder / data["chat"]).read_text("utf-8").splitlines()):
+        if isinstance(one, ImportedLine):
+            numbers[one.key] = chat.say(one.name or "", one.text, one.said_at, person=one.who == "person")
+    chat.probes = [
+        Probe(probe["question"], frozenset(numbers[key] for key in probe["evidence"])) for probe in data["probes"]
+    ]
+    chat.nothing = data["nothing"]
+    return chat
 
 
 def locomo(data: Any) -> list[Chat]:

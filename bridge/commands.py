@@ -80,8 +80,8 @@ def _why(conn: Connection, context: CommandContext, _rest: str) -> str:
         f"(limit {record['limit']}).",
     )
     rows = [_remembered(row, context) for row in record["records"]]
-    if not rows:
-        rows = [context.say("没有找到更早的相关的话。", "Nothing older was found about it.")]
+    if record["nothing_found"]:
+        rows.append(context.say("没有找到更早的相关的话。", "Nothing older was found about it."))
     if record["left_out"]:
         rows.append(
             context.say(f"放不下的：{len(record['left_out'])} 条。", f"Left out for size: {len(record['left_out'])}.")
@@ -90,25 +90,33 @@ def _why(conn: Connection, context: CommandContext, _rest: str) -> str:
 
 
 def _remembered(row: dict[str, object], context: CommandContext) -> str:
+    """`· 2026-03-09 21:15 you, stated manner, 3.2 (words 2.1, session 1.1): told`."""
     at = _clock(Instant(int(str(row["said_at_ms"]))), context)
     who = {"person": context.say("你", "you"), "persona": context.say("我", "me")}.get(str(row["who"]), "?")
-    why = row["why"]
-    score = why.get("score", "") if isinstance(why, dict) else ""
-    used = (
-        context.say("用了", "told")
-        if row["told"]
-        else context.say("已在最近的话里，或放不下", "already among the recent, or no room")
-    )
-    return f"· {at} {who} {score} {used}"
+    kind = str(row["kind"]).replace("_", " ")
+    because = {
+        "told": context.say("用了", "told"),
+        "no room": context.say("放不下", "no room"),
+    }.get(str(row.get("because")), context.say("已在别处", "already elsewhere in the request"))
+    return f"· {at} {who} · {kind}{_score(row['why'])} · {because}"
+
+
+def _score(why: object) -> str:
+    if not isinstance(why, dict) or "score" not in why:
+        return ""
+    parts = ", ".join(f"{name} {value:.1f}" for name, value in why.items() if name != "score")
+    return f" · {why['score']:.1f} ({parts})"
 
 
 def _forget(conn: Connection, context: CommandContext, _rest: str) -> str:
     gone = forget_last_exchange(conn, context.conversation, context.now)
-    if gone == 0:
+    if gone.messages == 0:
         return context.say("没有可以忘记的话。", "There is nothing to forget.")
     return context.say(
-        f"忘记了最近的一轮（{gone} 条）：原文、回复和索引里都不再有。备份里的要到备份过期才消失。",
-        f"The last exchange is forgotten ({gone} messages): gone from raw texts, replies and the index. "
+        f"忘记了最近的一轮（{gone.messages} 条，回复 {gone.replies} 条）：原文、回复、偏好和上下文记录里都不再有，索引正在重建，"
+        f"站点的 {gone.sources} 条来源跟着删。备份里的要到备份过期才消失。",
+        f"The last exchange is forgotten ({gone.messages} messages, {gone.replies} replies): gone from raw texts, replies, "
+        f"preferences and context records; the index is being rebuilt, {gone.sources} sources at the site follow. "
         "Backups keep it until they expire.",
     )
 

@@ -32,12 +32,14 @@ from .deliver import Delivering, deliver_waiting
 from .grant import GrantKeeper
 from .instructions import Instructing, carry_out_next
 from .memory.index import MemoryIndex
+from .prove import Proving, prove_unknown
 from .reception import Reception
 from .recover import recover, recover_turns
 from .store.cursors import find_cursor
 from .store.grants import find_grant
 from .store.turns import due_turns, next_due
 from .sync import Syncing
+from .typing_signal import show_typing
 
 T = TypeVar("T")
 
@@ -87,6 +89,8 @@ class Gateway:
     answer_bell: Bell = field(default_factory=Bell)
     grant_bell: Bell = field(default_factory=Bell)
     sync_bell: Bell = field(default_factory=Bell)
+    memory_bell: Bell = field(default_factory=Bell)
+    proving: Proving = field(default_factory=Proving)
     deliver_bells: dict[Account, Bell] = field(default_factory=dict)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     acquainted: asyncio.Event = field(default_factory=asyncio.Event)
@@ -119,6 +123,7 @@ class Gateway:
         loops = [self._loop("answer", self.answer_bell, self.answer_due)]
         loops += [self._loop("grants", self.grant_bell, self.renew_grant)]
         loops += [self._loop("sync", self.sync_bell, self.sync)]
+        loops += [self._loop("memory", self.memory_bell, self.memory.keep_up)]
         loops += [self._follow_instructions()]
         for channel in self.channels:
             if isinstance(channel, ConsoleChannel):
@@ -137,7 +142,7 @@ class Gateway:
     async def _drain(self, loops: set["asyncio.Task[None]"], stop: "asyncio.Task[bool]") -> None:
         """Steps in hand end; a step that takes too long is cut, which the store then says."""
         self.stopping.set()
-        for bell in (self.answer_bell, self.grant_bell, self.sync_bell, *self.deliver_bells.values()):
+        for bell in (self.answer_bell, self.grant_bell, self.sync_bell, self.memory_bell, *self.deliver_bells.values()):
             bell.ring()
         deadline = asyncio.get_running_loop().time() + DRAIN_S
         # The loops first: the last step of one of them may still begin a turn.
@@ -213,6 +218,7 @@ class Gateway:
         admitted = await self.reception.take_in(channel, batch)
         self.answer_bell.ring()
         self.sync_bell.ring()
+        self.memory_bell.ring()
         self.deliver_bells[channel.account].ring()
         for update, knock in admitted.knocks:
             await self.reception.answer_knock(channel, update, knock)
@@ -261,6 +267,8 @@ class Gateway:
             await asyncio.wait(self._tasks)
 
     async def _answer(self, turn: TurnId) -> None:
+        self._tasks.add(typing := asyncio.create_task(show_typing(self.store, self.channels, turn)))
+        typing.add_done_callback(self._tasks.discard)
         try:
             self._note_model(await answer_turn(self.answering, turn))
         except PenfriendError as problem:
@@ -291,6 +299,7 @@ class Gateway:
 
     async def deliver(self, channel: Channel) -> float:
         """Sends what may be sent now, one part; the seconds until something more may be."""
+        await prove_unknown(self.proving, self.delivering, channel)
         wait_ms = await deliver_waiting(self.delivering, channel)
         self.sync_bell.ring()
         return IDLE_S if wait_ms is None else wait_ms / 1000

@@ -10,6 +10,7 @@ from core.ids import PartId
 
 from .channels.console import ConsoleChannel
 from .gateway import Gateway
+from .http_memory import MemoryRoutes
 from .outbox import list_outbox, resolution, resolve_part
 from .status import breaker_row, part_row, status_of
 from .store.breakers import clear_breaker, stopped_breakers
@@ -50,6 +51,7 @@ def create_http(gateway: Gateway, token: str) -> web.Application:
             web.post("/pause", routes.pause),
             web.post("/resume", routes.resume),
             web.get("/console", routes.console),
+            *MemoryRoutes(gateway).routes(),
         ]
     )
     return app

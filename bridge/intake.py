@@ -19,6 +19,7 @@ from core.ids import Account, EventId, EventKey, Trace, TurnId
 
 from .channels.contract import Batch, Poison, Update, UpdateKind
 from .commands import CommandContext, run_command
+from .memory.preferences import note_again
 from .notices import Language, language_of, line
 from .pairing import Knock, knock
 from .storable import storable, storable_poison
@@ -213,8 +214,10 @@ def _change(taking: _Batch, conversation: Conversation, update: Update) -> None:
         return
     if update.kind is UpdateKind.DELETION:
         hide_message(conn, message.id, now)
+        note_again(conn, conversation.id, message.id, "", message.said_at)
     elif update.text is not None:
         edit_message(conn, message, update.text, now)
+        note_again(conn, conversation.id, message.id, update.text, message.said_at)
     if not message.private:
         add_record(conn, _changed_record(conversation, message, update), now)
 

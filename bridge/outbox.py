@@ -10,7 +10,7 @@ from core.ids import PartId
 
 from .deliver import Delivering, after_move
 from .store.replies import Part, find_part, move_part, parts_in, parts_of
-from .turn import PartEvent, PartState
+from .turn import Actor, PartEvent, PartState
 
 Resolution = Literal["delivered", "not_delivered", "send_again"]
 
@@ -52,14 +52,14 @@ def resolve_part(conn: Connection, parts: Delivering, part: PartId, how: Resolut
             f"part {part} is {before.state}, so it cannot be marked {how}: see `penfriend outbox list`"
         ) from None
     if after in (PartState.SENT, PartState.INTENT):
-        _let_the_rest_go(conn, before, now)
+        let_the_rest_go(conn, before, now, "owner")
     after_move(conn, parts, part, now)
     return after
 
 
-def _let_the_rest_go(conn: Connection, part: Part, now: Instant) -> None:
+def let_the_rest_go(conn: Connection, part: Part, now: Instant, actor: Actor) -> None:
+    """The parts that a now resolved one held up."""
     for other in parts_of(conn, part.reply):
         if other.number > part.number and other.state is PartState.HELD:
-            move_part(
-                conn, other.id, PartEvent.UNBLOCKED, now, actor="owner", detail=f"part {part.number} was resolved"
-            )
+            detail = f"part {part.number} was resolved"
+            move_part(conn, other.id, PartEvent.UNBLOCKED, now, actor=actor, detail=detail)

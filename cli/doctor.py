@@ -1,8 +1,10 @@
 """`penfriend doctor`: looks for what is wrong and says what to do. Works with the programs running or stopped."""
 
+import asyncio
 import sqlite3
 import stat
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,8 @@ from typing import Any
 import httpx
 import typer
 
+from bridge.channels.contract import Channel
+from bridge.channels.registry import open_channels
 from core.clock import system_clock
 from core.control.keys import key_file, load_keys
 from core.control.signing import current_key
@@ -93,6 +97,19 @@ def _models(settings: Settings) -> Iterator[Finding]:
             yield Finding(f"model {role}", "ok", f"{config.name} ({source})")
 
 
+def _channels(settings: Settings) -> Iterator[Finding]:
+    """What can be seen without connecting. One that cannot be opened keeps the whole bridge from starting."""
+    try:
+        asyncio.run(_close(open_channels(settings, system_clock)))
+    except PenfriendError as problem:
+        yield Finding("channels", "fault", str(problem))
+
+
+async def _close(channels: Sequence[Channel]) -> None:
+    for channel in channels:
+        await channel.close()
+
+
 def _programs(settings: Settings) -> Iterator[Finding]:
     for name, url in (("site", settings.control_url), ("bridge", settings.bridge_url)):
         try:
@@ -115,9 +132,16 @@ def _bridge(settings: Settings) -> Iterator[Finding]:
     for channel in facts["channels"]:
         state = "ok" if channel["receiving"] and channel["signed_in"] else "fault"
         yield Finding(f"channel {channel['account']}", state, channel["detail"])
-    unknown = facts["parts"].get("unknown", 0)
-    if unknown:
-        yield Finding("outbox", "note", f"{unknown} sends are unknown: look at `penfriend outbox list`")
+    yield from _outbox(settings)
+
+
+def _outbox(settings: Settings) -> Iterator[Finding]:
+    """What was not delivered, by its reason: a dead context token and an encrypted room show themselves here."""
+    facts: dict[str, Any] = ask_bridge(settings, "GET", "/outbox")
+    reasons = Counter((one["state"], one["detail"] or "no reason was given") for one in facts["parts"])
+    for (state, why), number in sorted(reasons.items()):
+        if state not in ("intent", "held"):
+            yield Finding("outbox", "note", f"{number} {state}: {why}; see `penfriend outbox list`")
 
 
 def _sqlite(_settings: Settings) -> Iterator[Finding]:
@@ -143,6 +167,7 @@ CHECKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     _disk,
     _sqlite,
     _models,
+    _channels,
     _programs,
     _bridge,
 )

@@ -10,7 +10,7 @@ import typer
 
 from core.errors import PenfriendError
 
-from . import chat, content, doctor, outbox, owner, programs, status, up
+from . import chat, content, doctor, memory, outbox, owner, pack, pair, programs, status, up
 
 app = typer.Typer(
     name="penfriend",
@@ -19,11 +19,13 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for group in (up, programs, chat, status, doctor):
+for group in (up, programs, chat, status, doctor, pack):
     group.register(app)
 app.add_typer(outbox.app, name="outbox")
 app.add_typer(owner.app, name="owner")
+app.add_typer(pair.app, name="pair")
 app.add_typer(content.app, name="content")
+app.add_typer(memory.app, name="memory")
 
 
 def main() -> None:

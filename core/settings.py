@@ -98,6 +98,9 @@ class Telegram(Group):
     enabled: bool = Field(False, description="Poll a Telegram bot.")
     base_url: str = Field("https://api.telegram.org", description="Address of the Bot API.")
     token: SecretStr | None = Field(None, description="The bot's token from BotFather.")
+    groups: bool = Field(
+        False, description="Whether the bot may speak in groups that the owner opened with a code made for that chat."
+    )
 
 
 class Matrix(Group):
@@ -106,15 +109,20 @@ class Matrix(Group):
     user: str = Field("", description="The full user id, such as @persona:example.org.")
     device: str = Field("PENFRIEND", description="The device id; keep it, transaction ids belong to it.")
     token: SecretStr | None = Field(None, description="The access token of that device.")
+    invited_by: Annotated[tuple[str, ...], BeforeValidator(_comma_list)] = Field(
+        (), description="The user ids whose invitations to a room are followed; all others are declined."
+    )
 
 
 class WeChat(Group):
-    enabled: bool = Field(False, description="Follow a WeChat iLink account; sign in with `penfriend pair wechat`.")
+    enabled: bool = Field(False, description="Follow a WeChat iLink account; one signs in with a QR code.")
     base_url: str = Field("https://ilinkai.weixin.qq.com", description="Address of the sign-in service.")
 
 
 class Webhook(Group):
     enabled: bool = Field(False, description="Take signed JSON from programs of your own.")
+    host: str = Field("127.0.0.1", description="Where the webhook listens.")
+    port: Port = Field(8422, description="Port of the webhook.")
     base_url: str = Field("", description="Where replies are posted to.")
     secret: SecretStr | None = Field(None, description="The shared secret both directions are signed with.")
 

@@ -19,9 +19,10 @@ from .head import answer_head
 from .headers import security_headers
 from .language import language_in_path
 from .owner.start import prepare
+from .page_cache import keep_pages
 from .pages import FIRST_SCRIPT, script_hash
 from .parts import Parts
-from .public_side import build_public_side
+from .public_side import PublicSide, build_public_side
 from .routes import article, ask, assistant, errors, feeds, health, public, search, static
 from .routes.control import control_router
 from .routes.owner import owner_routers
@@ -47,15 +48,15 @@ def open_parts(
 
 def create_app(parts: Parts) -> ASGIApp:
     """The ASGI application over open parts. Closing the store is the caller's, who opened it."""
-    app = language_in_path(create_litestar(parts), parts.settings.persona.language)
+    public_side = build_public_side(parts)
+    app = keep_pages(create_litestar(parts, public_side), public_side.editions)
+    app = language_in_path(app, parts.settings.persona.language)
     app = refuse_cross_site(answer_head(app))
     https = parts.settings.site_url.startswith("https://")
     return security_headers(app, script_hashes=(script_hash(FIRST_SCRIPT),), https=https)
 
 
-def create_litestar(parts: Parts) -> Litestar:
-    public_side = build_public_side(parts)
-
+def create_litestar(parts: Parts, public_side: PublicSide) -> Litestar:
     @asynccontextmanager
     async def lifespan(_app: Litestar) -> AsyncIterator[None]:
         await prepare(parts)

@@ -15,10 +15,11 @@ FOR_EVER = "public, max-age=31536000, immutable"
 def conditional(request: WebRequest, body: bytes, media_type: str, *, caching: str = ASK_AGAIN) -> Response[bytes]:
     etag = f'"{hashlib.sha256(body).hexdigest()[:20]}"'
     headers = {"ETag": etag, "Cache-Control": caching}
-    if etag in _known(request.headers.get("if-none-match", "")):
+    if etag in known_tags(request.headers.get("if-none-match", "")):
         return Response(b"", status_code=304, headers=headers, media_type=media_type)
     return Response(body, headers=headers, media_type=media_type)
 
 
-def _known(header: str) -> list[str]:
+def known_tags(header: str) -> list[str]:
+    """The ETags of an If-None-Match header, weak or not."""
     return [tag.strip().removeprefix("W/") for tag in header.split(",")]

@@ -29,7 +29,15 @@ def is_foreign(headers: Headers) -> bool:
     if fetch_site is not None:
         return fetch_site not in ("same-origin", "none")
     origin = headers.get("origin")
-    return origin is not None and urlsplit(origin).netloc != headers.get("host", "")
+    return origin is not None and _host_of(origin) != headers.get("host", "")
+
+
+def _host_of(origin: str) -> str | None:
+    """None for what is no address, such as `null` or `http://[x`: it is nobody's own page."""
+    try:
+        return urlsplit(origin).netloc or None
+    except ValueError:
+        return None
 
 
 async def _refuse(send: Send) -> None:

@@ -16,6 +16,7 @@ from .public_kb.reader_model import ReaderModel
 from .rate import RateLimit
 from .routes.ask import A_MINUTE_MS, ASKS_A_MINUTE
 from .routes.assistant import Streams
+from .store.editions import EditionWatch
 from .store.publications import PublicReader
 
 
@@ -32,10 +33,12 @@ class PublicSide:
     ask_limit: RateLimit
     seals: Seals
     streams: Streams
+    editions: EditionWatch
 
     async def close(self) -> None:
         await self.reader_model.aclose()
         self.knowledge.close()
+        self.editions.close()
 
 
 def build_public_side(parts: Parts) -> PublicSide:
@@ -55,4 +58,5 @@ def build_public_side(parts: Parts) -> PublicSide:
         ask_limit=RateLimit(ASKS_A_MINUTE, A_MINUTE_MS),
         seals=Seals(parts.random_bytes),
         streams=Streams(),
+        editions=EditionWatch(parts.store),
     )

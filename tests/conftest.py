@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.postgres import Cluster
+from tests.synapse import Synapse
 
 
 def _refuse_far_away(event: str, args: tuple[object, ...]) -> None:
@@ -36,3 +37,9 @@ sys.addaudithook(_refuse_far_away)
 def postgres() -> Iterator[Cluster]:
     with Cluster() as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def synapse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Synapse]:
+    with Synapse(tmp_path_factory.mktemp("synapse")) as server:
+        yield server

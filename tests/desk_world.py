@@ -54,10 +54,13 @@ class DeskWorld:
     async def sign_in(self, password: str = PASSWORD, **more: str) -> httpx.Response:
         return await self.submit("/owner/sign-in", password=password, **more)
 
-    async def submit(self, path: str, headers: dict[str, str] | None = None, **fields: str) -> httpx.Response:
+    async def submit(self, path: str, **fields: str) -> httpx.Response:
         """Posts a form as our own page does."""
-        answer = await self.client.post(path, data=fields, headers={**(OURS if headers is None else headers), **self._cookie()})
-        return self._taken(answer)
+        return await self.send(path, OURS, fields)
+
+    async def send(self, path: str, headers: dict[str, str], fields: dict[str, str]) -> httpx.Response:
+        """Posts a form with these headers and the session's cookie."""
+        return self._taken(await self.client.post(path, data=fields, headers={**headers, **self._cookie()}))
 
     async def press(self, path: str, **fields: str) -> httpx.Response:
         """The same with the session's token."""

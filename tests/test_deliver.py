@@ -10,7 +10,7 @@ import pytest
 from bridge.outbox import Resolution, list_outbox, resolve_part
 from core.errors import BadInput
 from core.ids import PartId
-from tests.fakes.platform import CAPABILITIES, SLOW_DOWN_MS, Fate
+from tests.fakes.messenger import CAPABILITIES, SLOW_DOWN_MS, Fate
 
 from .crash.world import Script, World, a_world
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bridge.channels.contract import Batch, Poison, UpdateKind
 from core.clock import Instant
 from core.ids import EventKey
-from tests.fakes.platform import CAPABILITIES
+from tests.fakes.messenger import CAPABILITIES
 
 from .crash.world import Script, World, a_world
 

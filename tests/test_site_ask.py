@@ -7,10 +7,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, update
 
 from tests.fakes.model_server import ModelServer, Step
 from tests.site_world import SiteWorld, a_site
+from website.store.content import publications
 from website.store.ledger import entries, usage
 from website.words import WORDS
 
@@ -209,3 +210,17 @@ async def test_too_many_questions_from_one_address_are_asked_to_wait(tmp_path: P
 
         assert [one.status_code for one in answers] == [200] * 20 + [429]
         assert EN.too_fast in answers[-1].text
+
+
+async def test_one_unreadable_text_does_not_take_the_search_from_the_others(tmp_path: Path) -> None:
+    async with a_site(tmp_path) as site:
+        await a_shelf(site)
+        await site.parts.store.write(_break_one)
+
+        answer = await site.get("/search?q=lighthouse")
+
+        assert answer.status_code == 200 and answer.text.count("<mark>lighthouse</mark>") == 4
+
+
+def _break_one(conn: Connection) -> None:
+    conn.execute(update(publications).where(publications.c.slug == "lamp-0").values(document="{}x"))

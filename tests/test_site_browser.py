@@ -13,6 +13,7 @@ from playwright.async_api import Browser, expect
 from tests.browser import Visit, a_browser, serve, visit
 from tests.fakes.model_server import ModelServer, Step
 from tests.site_world import SiteWorld, a_site
+from tests.test_site_ask import a_site_with_model, kinds_of_entries
 from website.assets import Assets
 from website.plan.catalog import as_json
 
@@ -263,3 +264,36 @@ async def a_visit(browser: Browser, base: str, scheme: str, path: str) -> Visit:
 
 def zipped(body: bytes) -> int:
     return len(gzip.compress(body, 9))
+
+
+async def test_leaving_the_page_ends_its_request_and_a_late_answer_never_shows(tmp_path: Path) -> None:
+    slow = Step(text="Eighty " * 40, pieces=40, delay_s=30)
+    async with a_blog(tmp_path, [slow]) as (site, base), a_browser() as browser:
+        seen = await visit(await browser.new_context(base_url=base), "/posts/green-tea")
+        await seen.page.locator("button[data-open-assistant]").click()
+        await seen.page.get_by_label("Your question").fill(QUESTION)
+        await seen.page.keyboard.press("Enter")
+        await expect(seen.page.locator(".assistant .read")).to_contain_text("Green tea")
+
+        await seen.page.locator("header .brand").click()
+
+        await expect(seen.page.locator("h1")).to_have_text("Penfriend")
+        await seen.page.locator("button[data-open-assistant]").click()
+        await expect(seen.page.locator(".assistant .turn")).to_have_count(0)
+        for _ in range(100):
+            if await site.parts.store.read(kinds_of_entries) == ["reserve", "unknown"]:
+                break
+            await seen.page.wait_for_timeout(50)
+        assert await site.parts.store.read(kinds_of_entries) == ["reserve", "unknown"]
+
+
+async def test_an_exhausted_budget_is_told_and_the_articles_answer(tmp_path: Path) -> None:
+    budget = a_site_with_model(tmp_path, [], money_per_day="0.000001")
+    async with budget as (site, _), serve(site.app) as base, a_browser() as browser:
+        seen = await visit(await browser.new_context(base_url=base), "/posts/tea")
+        await seen.page.locator("button[data-open-assistant]").click()
+        await seen.page.get_by_label("Your question").fill(QUESTION)
+        await seen.page.keyboard.press("Enter")
+
+        await expect(seen.page.locator(".assistant .said .state")).to_contain_text("budget")
+        await expect(seen.page.locator(".assistant .said")).to_contain_text("eighty degrees")

@@ -6,7 +6,7 @@ capabilities the channel states. Every channel passes the tests in tests/test_ch
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from core.clock import Instant
 from core.ids import Account, ChatId, EventKey, SenderId
@@ -139,6 +139,10 @@ class ChannelStopped(Exception):
     """The channel cannot go on without the owner (signed out, second poller, revoked token); the text says what to do."""
 
 
+class ChannelTrouble(OSError):
+    """Something that passes by itself: the poll is repeated after a while. The text never shows a token."""
+
+
 class Channel(Protocol):
     """`account` names our identity on the platform; `fingerprint` changes when the credential changes."""
 
@@ -149,7 +153,7 @@ class Channel(Protocol):
     async def poll(self, cursor: str | None) -> Batch:
         """Waits for updates after `cursor` (None on the first start, when history is not answered).
 
-        Raises ChannelStopped when only the owner can help, and OSError or httpx.TransportError for what passes.
+        Raises ChannelStopped when only the owner can help, and ChannelTrouble for what passes.
         """
         ...
 
@@ -160,3 +164,10 @@ class Channel(Protocol):
     async def close(self) -> None: ...
 
     def health(self) -> Health: ...
+
+
+@runtime_checkable
+class ShowsTyping(Protocol):
+    """A channel that can show that an answer is on its way. It raises nothing: the signal is worth no trouble."""
+
+    async def show_typing(self, chat: str, reply_token: str | None) -> None: ...

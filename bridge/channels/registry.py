@@ -5,6 +5,10 @@ from core.settings import Settings
 
 from .console import ConsoleChannel
 from .contract import Channel
+from .matrix import MatrixChannel
+from .telegram import TelegramChannel
+from .webhook import WebhookChannel
+from .wechat import WeChatChannel
 
 
 def open_channels(settings: Settings, clock: Clock) -> list[Channel]:
@@ -12,4 +16,12 @@ def open_channels(settings: Settings, clock: Clock) -> list[Channel]:
     channels: list[Channel] = []
     if settings.channels.console.enabled:
         channels.append(ConsoleChannel(clock))
+    if settings.channels.telegram.enabled:
+        channels.append(TelegramChannel(settings.channels.telegram))
+    if settings.channels.matrix.enabled:
+        channels.append(MatrixChannel(settings.channels.matrix))
+    if settings.channels.wechat.enabled:
+        channels.append(WeChatChannel(settings.secrets_dir, settings.channels.wechat.base_url))
+    if settings.channels.webhook.enabled:
+        channels.append(WebhookChannel(settings.channels.webhook, clock))
     return channels

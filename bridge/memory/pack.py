@@ -7,7 +7,7 @@ older exchanges.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -32,6 +32,11 @@ class Record:
     text: str
     why: Mapping[str, float]
 
+    @property
+    def origin(self) -> str:
+        """The message it comes from; a message may hold several statements, each with a key of its own."""
+        return self.key.partition("#")[0]
+
 
 @dataclass(frozen=True)
 class Material:
@@ -42,6 +47,8 @@ class Material:
     related: tuple[Record, ...] = ()
     preferences: tuple[Record, ...] = ()
     excerpts: tuple[Record, ...] = ()
+    nothing_found: bool = False
+    """No earlier words are about the current ones."""
 
 
 @dataclass(frozen=True)
@@ -95,17 +102,24 @@ def byte_limit(setting: Setting) -> int:
 
 
 def _once(material: Material) -> Material:
-    """A record that the recent exchanges hold anyway is not told twice."""
-    known: set[str] = {message.trace for exchange in material.exchanges for message in exchange.messages}
-    known |= {message.trace for message in material.current}
-    lists: dict[str, tuple[Record, ...]] = {}
-    for name in ("preferences", "related", "excerpts"):
-        records: tuple[Record, ...] = getattr(material, name)
-        fresh = [record for record in records if record.key not in known]
-        lists[name] = tuple({record.key: record for record in fresh}.values())
-        if name != "preferences":
-            known |= {record.key for record in fresh}
-    return replace(material, related=lists["related"], preferences=lists["preferences"], excerpts=lists["excerpts"])
+    """A record that the recent exchanges hold anyway is not told twice, nor are words that another record tells."""
+    here = {message.trace for exchange in material.exchanges for message in exchange.messages}
+    here |= {message.trace for message in material.current}
+    preferences, related = _fresh(material.preferences, here), _fresh(material.related, here)
+    # Of a statement and the message that it stands in, the one that holds the other's words is told.
+    related = tuple(one for one in related if not _within(one, preferences))
+    preferences = tuple(one for one in preferences if not _within(one, related))
+    told = here | {record.origin for record in (*preferences, *related)}
+    return replace(material, preferences=preferences, related=related, excerpts=_fresh(material.excerpts, told))
+
+
+def _fresh(records: Sequence[Record], told: Collection[str]) -> tuple[Record, ...]:
+    once = {record.key: record for record in records}
+    return tuple(record for record in once.values() if record.origin not in told)
+
+
+def _within(one: Record, others: Sequence[Record]) -> bool:
+    return any(one.origin == other.origin and one.text in other.text for other in others)
 
 
 def _without_oldest(material: Material) -> tuple[Material, str] | None:
@@ -137,6 +151,7 @@ def _request(setting: Setting, material: Material) -> ModelRequest:
             now_local=local_time(setting.now, setting.zone),
             voice=setting.voice,
             records_json=_json(records),
+            nothing_found=material.nothing_found,
         )
     )
     turns = [message for exchange in material.exchanges for message in _as_turns(exchange, setting.zone)]
@@ -162,7 +177,7 @@ def quote_of(record: Record, zone: ZoneInfo) -> Quote:
 
 def _as_turns(exchange: Exchange, zone: ZoneInfo) -> list[Message]:
     """An exchange in the roles of the protocol. Words travel as JSON with their time; the persona's stand as they were."""
-    person = [message for message in exchange.messages if message.speaker == "person"]
+    person = [message for message in exchange.messages if message.speaker != "persona"]
     persona = [message for message in exchange.messages if message.speaker == "persona"]
     turns = [Message("user", _json([_spoken(message, zone) for message in person]))] if person else []
     for message in persona:
@@ -172,7 +187,9 @@ def _as_turns(exchange: Exchange, zone: ZoneInfo) -> list[Message]:
 
 
 def _spoken(message: said.Message, zone: ZoneInfo) -> dict[str, str]:
-    return {"said_at": local_iso(message.said_at, zone), "text": message.text}
+    """The person's words; those of anybody else in an imported chat say whose they are."""
+    spoken = {"said_at": local_iso(message.said_at, zone), "text": message.text}
+    return spoken if message.speaker == "person" else {"who": message.name or "other", **spoken}
 
 
 def _told(record: Record, zone: ZoneInfo) -> dict[str, str]:

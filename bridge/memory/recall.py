@@ -2,7 +2,7 @@
 
 Pure but for its two arguments that fetch, the index and `MessageFacts`. The rules and what each brings are in
 `rescore.py`, days in `dates.py`, question clauses in `question.py`. Nothing later than the message being answered is
-used, and nothing of another conversation: the index is asked for one scope only.
+used, and nothing of conversations that the query does not name: the index is asked for these scopes only.
 """
 
 from collections.abc import Mapping, Sequence
@@ -63,7 +63,7 @@ class MessageFacts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RecallQuery:
-    """`scope` is the conversation, `at` the time of the message being answered and `before_id` its id, when it has one;
+    """`scope` is the conversation, `also` others that may be recalled in it; `at` the time of the message being answered and `before_id` its id, when it has one;
     `previous` the person's messages before it, newest first; `known` the messages that the context holds already."""
 
     text: str
@@ -74,6 +74,7 @@ class RecallQuery:
     limit: int = 12
     before_id: int | None = None
     known: frozenset[int] = frozenset()
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ def _ranked(
 
 
 def _candidates(index: LexicalIndex, query: RecallQuery, clause: str, tuning: Tuning) -> Candidates:
-    scope = [query.scope]
+    scope = [query.scope, *query.also]
     tokens = _asked(clause)
     hits = {hit.id: hit for hit in index.search(scope, tokens, CANDIDATES)}
     own = {at: hit.score for at, hit in hits.items()}
@@ -238,7 +239,7 @@ def _rescored(
     if float(total.max()) < FLOOR * found.weight and not ("day" in parts and parts["day"].any()):
         return []
     best = np.lexsort((-np.array(rows), -np.round(total, 4)))[: query.limit + len(query.known)]
-    return [_hit(rows[row], row, float(total[row]), parts) for row in best.tolist()]
+    return [_hit(rows[row], row, float(total[row]), parts) for row in best.tolist() if total[row] > 0]
 
 
 def _hit(at: int, row: int, score: float, parts: Mapping[str, Floats]) -> RecallHit:

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Self, TypeVar
+from urllib.parse import quote
 
 import httpx
 from pydantic import BaseModel, ValidationError
@@ -15,6 +16,7 @@ from core.clock import Clock
 from core.errors import ControlRefused, ControlUnreachable
 
 from .messages import (
+    Binding,
     Claim,
     ClaimAnswer,
     ClaimRequest,
@@ -27,6 +29,9 @@ from .messages import (
     Instructions,
     PairingAnswer,
     PairingClaim,
+    PairingCode,
+    Pairings,
+    PairingWish,
     Release,
     SyncAnswer,
     SyncBatch,
@@ -75,6 +80,15 @@ class ControlClient:
 
     async def pair(self, claim: PairingClaim) -> PairingAnswer:
         return await self._call("POST", "/pairings", PairingAnswer, claim)
+
+    async def pairings(self) -> Sequence[Binding]:
+        return (await self._call("GET", "/pairings", Pairings, None)).pairings
+
+    async def pairing_code(self, wish: PairingWish) -> PairingCode:
+        return await self._call("POST", "/pairings/codes", PairingCode, wish)
+
+    async def revoke_pairing(self, binding: str) -> None:
+        await self._send("POST", f"/pairings/{quote(binding, safe='')}/revoke", None)
 
     async def instructions(self, wait_s: int = LONG_POLL_S) -> Sequence[Instruction]:
         """Waits until there is something to do, at most `wait_s` seconds."""

@@ -173,6 +173,23 @@ class PairingAnswer(Message):
     reason: str = ""
 
 
+class PairingWish(Message):
+    """For whom a code is to be made: without `account` on any, without `chat` in any direct conversation."""
+
+    role: Role = "owner"
+    account: Annotated[str, Field(max_length=300)] | None = None
+    chat: Annotated[str, Field(max_length=300)] | None = None
+
+
+class PairingCode(Message):
+    code: str
+    expires_at_ms: AtMs
+
+
+class Pairings(Message):
+    pairings: tuple[Binding, ...]
+
+
 # --- instructions ------------------------------------------------------------------------------------------------
 
 InstructionKind = Literal[

@@ -57,14 +57,20 @@ class LexicalIndex:
             if committed is not None:
                 self._hidden.add(entry.id)
 
-    def forget(self, entry_id: int) -> None:
-        """Not found from now on, nor after a crash once committed. Its bytes surely go with a rebuild only."""
+    def forget(self, entry_id: int) -> bool:
+        """Not found from now on, nor after a crash once committed; whether there was such a text.
+
+        Its bytes surely go with a rebuild only.
+        """
         self._writing()
         with self._state:
+            committed = self._snapshot.change_of(entry_id) is not None
+            known = committed or entry_id in self._tail.entries
             self._tail.drop(entry_id)
             self._gone.add(entry_id)
-            if self._snapshot.change_of(entry_id) is not None:
+            if committed:
                 self._hidden.add(entry_id)
+        return known
 
     def pending(self) -> int:
         """Changes that are in memory only."""
@@ -132,7 +138,8 @@ class LexicalIndex:
         with self._state, told_as_lexical(self._path, "searching"):
             weights = self._weights(scopes, tokens)
             texts = sum(self._holding(scope_term(scope)) for scope in scopes)
-        return Weight(sum(weight for weight, _ in weights.values()), idf(max(texts, 1), 1))
+        total = sum(weight for weight, _ in weights.values()) / len(scopes)
+        return Weight(total, idf(max(texts, 1), 1))
 
     def close(self) -> None:
         """Leaves without a commit: what is not committed is fed again after the next start."""
@@ -167,14 +174,16 @@ class LexicalIndex:
         return (self._snapshot.total_length + self._tail.total_length()) / texts if texts else 1.0
 
     def _weights(self, scopes: Sequence[str], tokens: Mapping[str, float]) -> dict[str, tuple[float, int]]:
-        """For each term: weight times idf inside its scope, and how many committed texts hold it."""
+        """For each term: weight times idf inside the scopes asked for, and how many committed texts hold it.
+
+        The scopes count as one collection: alone, a word would weigh next to nothing in a chat of three messages.
+        """
+        texts = sum(self._holding(scope_term(scope)) for scope in scopes)
         weights = {}
-        for scope in scopes:
-            texts = self._holding(scope_term(scope))
-            for token, weight in tokens.items():
-                term = scoped(scope, token)
-                holding = self._snapshot.holding(term)
-                weights[term] = weight * idf(texts, holding + self._tail.holding(term)), holding
+        for token, weight in tokens.items():
+            terms = [scoped(scope, token) for scope in scopes]
+            value = weight * idf(texts, sum(self._holding(term) for term in terms))
+            weights.update({term: (value, self._snapshot.holding(term)) for term in terms})
         return weights
 
 

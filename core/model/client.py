@@ -10,10 +10,10 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 
-import httpcore
 import httpx
 
 from ..clock import Clock, system_clock
+from ..departure import Departure, PlainToTheWorld
 from .config import ModelConfig, is_private_address
 from .contract import Attempt, Finish, Finished, ModelEvent, ModelResult, TextPiece
 from .outcomes import Outcome, Signal, outcome_of, signal_of_status
@@ -28,12 +28,8 @@ ANSWER_BYTES_PER_TOKEN = 1024
 """An event around one token takes 200 to 500 bytes with the providers we know."""
 
 
-class _PlainToTheWorld(Exception):
-    """A name in an http:// address led out of the owner's networks."""
-
-
 _NO_CONNECTION = (httpx.ConnectError, httpx.TimeoutException, httpx.NetworkError, TimeoutError)
-_FAULTS = (httpx.HTTPError, httpx.InvalidURL, TimeoutError, UnicodeError, Unreadable, _PlainToTheWorld)
+_FAULTS = (httpx.HTTPError, httpx.InvalidURL, TimeoutError, UnicodeError, Unreadable, PlainToTheWorld)
 
 
 class HttpModelClient:
@@ -87,7 +83,8 @@ class _Exchange:
         may_be_plain: Callable[[str], bool],
     ) -> None:
         self._config, self._request, self._attempt = config, request, attempt
-        self._clock, self._may_be_plain = clock, may_be_plain
+        self._clock = clock
+        self._departure = Departure(may_be_plain if config.speaks_plainly else None)
         self._reply = Reply(event_stream=request.streamed)
         self._signal: Signal | None = None
         self._status: int | None = None
@@ -95,7 +92,6 @@ class _Exchange:
         self._only_keep_alive = False
         self._total_at = self._deadline = asyncio.get_running_loop().time() + config.total_timeout_s
         self._timer: asyncio.Timeout | None = None
-        self._connection: httpcore.AsyncNetworkStream | None = None
 
     async def pieces(self, http: httpx.AsyncClient) -> AsyncGenerator[str, None]:
         """Text as it comes. Every fault ends the pieces quietly and is left in `result`."""
@@ -137,29 +133,16 @@ class _Exchange:
             async with asyncio.timeout_at(self._deadline) as self._timer:
                 return await http.send(request, stream=True)
         except BaseException:
-            # httpcore leaves the socket open when a task is cancelled inside the TLS handshake.
-            if self._connection is not None:
-                await self._connection.aclose()
+            await self._departure.close_connection()
             raise
 
     async def _watch(self, event: str, info: Mapping[str, object]) -> None:
-        """httpx's trace. An event is the layer, what is done, and `started`, `complete` or `failed`."""
-        if event == "connection.connect_tcp.complete":
-            self._take_connection(info["return_value"])
-        elif event.endswith("send_request_headers.started"):
-            self._attempt.sent = True
-        elif event.endswith("send_request_body.complete"):
+        await self._departure.watch(event, info)
+        self._attempt.sent = self._attempt.sent or self._departure.left
+        if event.endswith("send_request_body.complete"):
             self._expect_more()
             if self._timer is not None:
                 self._timer.reschedule(self._deadline)
-
-    def _take_connection(self, connection: object) -> None:
-        """Looking at the connected address leaves no gap between a checked name and a used one."""
-        assert isinstance(connection, httpcore.AsyncNetworkStream)
-        self._connection = connection
-        host = connection.get_extra_info("server_addr")[0]
-        if self._config.speaks_plainly and not self._may_be_plain(host):
-            raise _PlainToTheWorld(host)
 
     def _expect_more(self) -> None:
         """Something real came or went: silence is counted from now on, within the total time."""

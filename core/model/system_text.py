@@ -37,12 +37,14 @@ class Passage:
 
 @dataclass(frozen=True)
 class ReplyBrief:
-    """`records_json` is an array of what was recalled about the person, as `bridge/memory` packs it."""
+    """`records_json` is an array of what was recalled about the person, as `bridge/memory` packs it; `nothing_found` when
+    no earlier words are about the message, whatever else the array holds."""
 
     persona: PersonaFacts
     now_local: datetime
     voice: str | None
     records_json: str
+    nothing_found: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,8 @@ def build_system_text(brief: Brief) -> SystemText:
     """Raises ValueError for JSON that is no array and for a time without its offset: both are faults of the caller."""
     words = WORDS[brief.persona.language]
     if isinstance(brief, ReplyBrief):
-        return _of_owner(brief.persona, words.reply, brief.voice, words.records, brief.records_json, brief.now_local)
+        heading = f"{words.nothing}\n\n{words.records}" if brief.nothing_found else words.records
+        return _of_owner(brief.persona, words.reply, brief.voice, heading, brief.records_json, brief.now_local)
     if isinstance(brief, DigestBrief):
         return _of_owner(brief.persona, words.digest, brief.voice, words.sources, brief.sources_json, brief.now_local)
     if isinstance(brief, ReaderBrief):

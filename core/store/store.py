@@ -57,6 +57,11 @@ class Store:
         self._writer.submit(fn, args, answer)
         return await answer
 
+    async def empty_log(self) -> None:
+        """After something was erased: its bytes leave the write-ahead log too, unless a reader holds it just now."""
+        self._writer.empty_log_next()
+        await self.write(_nothing)
+
     async def read(self, fn: Callable[[Connection, *Args], T], *args: *Args) -> T:
         """Runs `fn(conn, *args)` on one snapshot that refuses writes. Keep it short: a long one pins the log."""
         self._check_open()
@@ -147,6 +152,10 @@ def _locked(path: Path) -> WriterLock:
 
 def _no_place(path: Path, error: OSError) -> StoreError:
     return StoreError(f"the store {path} cannot be opened ({error.strerror}): correct data_dir or its rights")
+
+
+def _nothing(_conn: Connection) -> None:
+    return None
 
 
 def _closed() -> StoreClosed:

@@ -65,6 +65,11 @@ class Transactions:
                 return [Done(batch[0].answer, None, uniform(error, self._conn))]
         return [done for job in batch for done in self.commit([job], attempts=attempts - 1)]
 
+    def empty_log(self) -> None:
+        """Bytes that were overwritten or deleted stay in the write-ahead log until it is emptied. Between transactions."""
+        if self._sqlite and not self.broken and usable(self._conn):
+            driver_of(self._conn).execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
     def close(self) -> None:
         drop(self._conn)
 

@@ -6,6 +6,7 @@ On PostgreSQL a group is one transaction: grouped ones hold row locks in order o
 import asyncio
 import logging
 import queue
+import sqlite3
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -31,6 +32,7 @@ class Writer:
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._gate = threading.Lock()
         self._closing = False
+        self._empty_log = threading.Event()
         self._thread = None if inline else threading.Thread(target=self._run, name="store-write", daemon=True)
         if self._thread:
             self._thread.start()
@@ -53,7 +55,11 @@ class Writer:
             if self._thread:
                 self._jobs.put(job)
                 return
-        _answer(self._transactions.commit([job]))
+        _answer(self._committed([job]))
+
+    def empty_log_next(self) -> None:
+        """With the transaction that comes next, before it is answered."""
+        self._empty_log.set()
 
     def close(self) -> None:
         """Commits what waits, then ends the thread. Waiters are answered; later callers get StoreClosed."""
@@ -68,7 +74,17 @@ class Writer:
 
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:
-            _wake(self._transactions.commit(self._gathered(job)))
+            _wake(self._committed(self._gathered(job)))
+
+    def _committed(self, batch: Sequence[Job]) -> list[Done]:
+        done = self._transactions.commit(batch)
+        if self._empty_log.is_set():
+            self._empty_log.clear()
+            try:
+                self._transactions.empty_log()
+            except sqlite3.Error as problem:  # what was committed stays so, and the next one that asks tries again
+                log.warning("the write-ahead log was not emptied: %s", problem)
+        return done
 
     def _gathered(self, first: Job) -> list[Job]:
         batch = [first]

@@ -23,6 +23,7 @@ from core.settings import Settings
 
 from ..ledger import book
 from ..ledger.rules import Rules, pool_rules
+from ..owner.default_voices import DEFAULT_VOICES
 from ..store import claims, digests, sources, usage, voices
 from ..store.claims import Claimed
 from ..store.digests import DigestDraft
@@ -157,7 +158,7 @@ def _claim(conn: Connection, terms: DigestRules, claim: ClaimId, batch: tuple[So
         id=claim,
         day=local_day(batch[-1].said_at, terms.zone),
         language=terms.language,
-        voice=current_voice(conn),
+        voice=current_voice(conn, terms.language),
         sources=tuple(
             ClaimSource(
                 id=one.id, turn=one.turn, speaker=one.speaker, text=one.text, said_at_ms=one.said_at, heard=one.heard
@@ -168,10 +169,12 @@ def _claim(conn: Connection, terms: DigestRules, claim: ClaimId, batch: tuple[So
     )
 
 
-def current_voice(conn: Connection) -> Voice:
-    """Version 0 has no text here: the builder of the system text holds the voices that come with the program."""
+def current_voice(conn: Connection, language: Language) -> Voice:
+    """The owner's newest one, which may be empty; until there is one, version 0: the one that comes with the program."""
     newest = voices.newest(conn)
-    return Voice(version=newest.version, text=newest.text) if newest else Voice(version=0, text="")
+    return (
+        Voice(version=newest.version, text=newest.text) if newest else Voice(version=0, text=DEFAULT_VOICES[language])
+    )
 
 
 def keep_draft(conn: Connection, terms: DigestRules, claim: str, draft: Draft, now: Instant) -> DraftKept:

@@ -45,7 +45,7 @@ class Overview:
 def look(conn: Connection, rules: tuple[Rules, ...], now: Instant, days: int = DAYS) -> Overview:
     """Opens today's rows where they are new, so it is a write."""
     today = local_day(now, rules[0].zone)
-    since = (date.fromisoformat(today) - timedelta(days=days - 1)).isoformat()
+    since = days_up_to(today, days)[0]
     return Overview(
         tuple(PoolView(one, book.today(conn, one, now)) for one in rules),
         pool_days.since(conn, since),
@@ -54,3 +54,12 @@ def look(conn: Connection, rules: tuple[Rules, ...], now: Instant, days: int = D
         usage.holes_since(conn, Instant(now - days * DAY_MS)),
         guards.state(conn, "chat"),
     )
+
+
+def days_up_to(today: str, days: int = DAYS) -> tuple[str, ...]:
+    """
+    >>> days_up_to("2026-03-01", 2)
+    ('2026-02-28', '2026-03-01')
+    """
+    last = date.fromisoformat(today)
+    return tuple((last - timedelta(days=back)).isoformat() for back in reversed(range(days)))

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from litestar import Request, Response
-from litestar.exceptions import HTTPException
+from litestar.exceptions import HTTPException, NotFoundException
 from litestar.response import Redirect
 
 from core.clock import Clock
@@ -47,6 +47,7 @@ def owner_door(store: Store, clock: Clock, pages: DeskPages) -> Hook:
 
     async def stand(request: AnyRequest) -> Response[Any] | None:
         _require_origin(request, site_url)
+        _require_small_numbers(request)
         session = await _session(store, clock, request)
         if request.method in SAFE_METHODS:
             if session is None:
@@ -89,6 +90,12 @@ def _require_origin(request: AnyRequest, site_url: str) -> None:
         raise HTTPException(
             status_code=403, detail="this was not sent from a page of this site: open the page itself and try again"
         )
+
+
+def _require_small_numbers(request: AnyRequest) -> None:
+    """A number in an address that no store can hold names nothing."""
+    if any(isinstance(value, int) and value >= 2**63 for value in request.path_params.values()):
+        raise NotFoundException
 
 
 async def _session(store: Store, clock: Clock, request: AnyRequest) -> Session | None:

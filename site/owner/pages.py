@@ -3,6 +3,7 @@
 Templates write `t("English words")`; the Chinese for them is in `words.py`. A test holds the two together.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -10,6 +11,7 @@ from zoneinfo import ZoneInfo
 from jinja2 import Environment
 from litestar import Response
 from litestar.datastructures import Cookie
+from markupsafe import Markup, escape
 
 from core.budget import Language, money_text
 from core.clock import Instant, local_time
@@ -25,11 +27,26 @@ LANG_TAG = {"zh": "zh-Hans", "en": "en"}
 NAVIGATION = (
     ("/owner", "Desk"),
     ("/owner/inbox", "Inbox"),
+    ("/owner/drafts", "Articles"),
+    ("/owner/memory", "Memory"),
+    ("/owner/outbox", "Outbox"),
+    ("/owner/voice", "Voice"),
     ("/owner/pairings", "Pairings"),
     ("/owner/money", "Money"),
+    ("/owner/security", "Security"),
 )
 # Where a page stands in the navigation; the others go by their own name.
-STANDS_AT = {"desk.html": "/owner", "review.html": "/owner/inbox", "conflict.html": "/owner/inbox"}
+STANDS_AT = {
+    "desk.html": "/owner",
+    "review.html": "/owner/inbox",
+    "conflict.html": "/owner/inbox",
+    "draft.html": "/owner/drafts",
+    "draft_conflict.html": "/owner/drafts",
+    "versions.html": "/owner/drafts",
+    "exchange.html": "/owner/memory",
+    "pictures.html": "/owner/drafts",
+    "links.html": "/owner/drafts",
+}
 
 
 def speaker(language: str) -> Callable[..., str]:
@@ -62,7 +79,9 @@ class DeskPages:
         self.settings = settings
         self._zone = zone_of(settings)
         self._env: Environment = new_environment(settings, assets)
-        self._env.globals.update(money=money_text, currency=settings.budgets.currency, when=self._when, navigation=NAVIGATION)
+        self._env.globals.update(
+            money=money_text, currency=settings.budgets.currency, when=self._when, navigation=NAVIGATION, marked=marked
+        )
 
     def page(
         self,
@@ -78,9 +97,7 @@ class DeskPages:
 
     def outside(self, template: str, language: Language, *, status: int = 200, **context: Any) -> Response[str]:
         """A page for somebody who is not signed in."""
-        return Response(
-            self.render(template, language, session=None, **context), status_code=status, media_type=HTML
-        )
+        return Response(self.render(template, language, session=None, **context), status_code=status, media_type=HTML)
 
     def render(self, template: str, language: str, **context: Any) -> str:
         here = STANDS_AT.get(template, f"/owner/{template.removesuffix('.html')}")
@@ -89,6 +106,20 @@ class DeskPages:
 
     def _when(self, at: Instant | None) -> str:
         return "" if at is None else local_time(at, self._zone).strftime("%Y-%m-%d %H:%M")
+
+
+def marked(text: str, words: str) -> Markup:
+    """The text with every place that holds these words as they stand, whatever their case, in a `mark`.
+
+    >>> str(marked("Tea & <tea>", "tea"))
+    '<mark>Tea</mark> &amp; &lt;<mark>tea</mark>&gt;'
+    """
+    if not words:
+        return escape(text)
+    pieces = re.split(f"({re.escape(words)})", text, flags=re.IGNORECASE)
+    return Markup().join(
+        Markup("<mark>{}</mark>").format(one) if at % 2 else escape(one) for at, one in enumerate(pieces)
+    )
 
 
 def zone_of(settings: Settings) -> ZoneInfo:

@@ -16,10 +16,7 @@ MIN_LENGTH, MAX_LENGTH = 10, 1024
 _HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
 _THREAD = ThreadPoolExecutor(1, "password")
 # What a try is compared with while there is no owner, so that both answers take as long.
-_NOBODY = (
-    "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$"
-    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
-)
+_NOBODY = "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
 
 def check_new(password: str) -> None:

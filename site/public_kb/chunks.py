@@ -18,6 +18,7 @@ class Piece:
 
     block: BlockId
     text: str
+    heading: bool = False
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,12 @@ def chunks_of(publication: Publication) -> list[Chunk]:
     blocks = plain_blocks(load_document(publication.document))
     article = publication.teaser.id
     return [
-        Chunk(article, place, group[-1].path, tuple(Piece(block.id, block.text) for block in group))
+        Chunk(
+            article,
+            place,
+            group[-1].path,
+            tuple(Piece(block.id, block.text, block.type == "heading") for block in group),
+        )
         for place, group in enumerate(_groups(blocks))
     ]
 

@@ -6,6 +6,7 @@ The index is derived: a start makes it anew.
 """
 
 import asyncio
+import logging
 import shutil
 import threading
 from collections import Counter
@@ -13,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from core.errors import DocumentError
 from core.lexical.entry import Entry
 from core.lexical.index import LexicalIndex
 from core.model.offline import language_of
@@ -22,10 +24,12 @@ from ..store.publications import Changes, Publication, PublicReader, Teaser
 from .chunks import Chunk, chunks_of
 from .ranking import Found, above_floor, group_by_article, weight_of
 
+log = logging.getLogger(__name__)
+
 SCOPE = "articles"
 CANDIDATES = 80
 TITLE_COUNTS = 2
-COMMIT_AT = 5_000
+COMMIT_AT = 256
 FOLLOW_UP = 0.35
 """Weight of an earlier question's words in a later, shorter one (recall.md, section 5)."""
 SHORT_QUESTION = 6
@@ -109,7 +113,7 @@ class Knowledge:
     def _learn(self, publication: Publication, edition: int) -> None:
         article = publication.teaser.id
         self._published[article], self._numbers[article] = publication, []
-        for chunk in chunks_of(publication):
+        for chunk in _passages(publication):
             self._chunks[self._next] = chunk
             tokens = self._tokens(chunk)
             self._index.add(Entry(edition, self._next, SCOPE, tokens, session=article))
@@ -122,6 +126,15 @@ class Knowledge:
         teaser = self._published[chunk.article].teaser
         about = (*[teaser.title] * TITLE_COUNTS, *chunk.headings, teaser.summary, *teaser.tags)
         return index_tokens("\n".join((chunk.text, *about)))
+
+
+def _passages(publication: Publication) -> list[Chunk]:
+    """One unreadable text must not take the search away from all the others."""
+    try:
+        return chunks_of(publication)
+    except DocumentError as problem:
+        log.error("article %s cannot be searched: %s", publication.teaser.slug, problem)
+        return []
 
 
 def with_earlier(asked: Mapping[str, float], earlier: tuple[str, ...]) -> dict[str, float]:

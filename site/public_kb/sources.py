@@ -46,8 +46,9 @@ def source_of(number: int, teaser: Teaser, chunk: Chunk, asked: Mapping[str, flo
 
 
 def best_piece(chunk: Chunk, asked: Mapping[str, float]) -> Piece:
-    """The block of a passage that answers best; the longer one among equals, so that no heading is the quote."""
-    return max(chunk.pieces, key=lambda piece: (worth(quote(piece.text, asked), asked), len(piece.text)))
+    """The block of a passage that answers best, the first one among equals. A heading announces an answer and is none."""
+    pieces = [piece for piece in chunk.pieces if not piece.heading] or chunk.pieces
+    return max(pieces, key=lambda piece: worth(quote(piece.text, asked), asked))
 
 
 def passages_within(limit: int, readings: Sequence[Reading]) -> tuple[Passage, ...]:

@@ -5,22 +5,18 @@ its work, so a replay is refused (409) and a refused request leaves its id free.
 """
 
 import asyncio
-from collections.abc import Callable
-from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, TypeVarTuple
+from typing import Annotated, Literal
 
-from litestar import Request, Response, Router, get, post
+from litestar import Response, Router, get, post
 from litestar.di import NamedDependency, Provide
 from litestar.exceptions import HTTPException
 from litestar.params import FromPath, Parameter
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from sqlalchemy import Connection
 
 from core.budget import Refusal, refusal_text
 from core.clock import Instant
 from core.control import messages
-from core.control.keys import SCOPES, key_file, load_keys
-from core.control.signing import ID_HEADER, ControlKey, Scope, require_scope, verify
 from core.errors import BadInput, ControlRefused, PenfriendError, SettingsError, SignatureRefused, StoreError
 from core.ids import ClaimId, LeaseId, new_ulid
 
@@ -29,76 +25,12 @@ from ..ledger import grants
 from ..ledger.rules import LeaseRules, lease_rules
 from ..owner import pairing
 from ..parts import Parts
-from ..store import control_requests, instructions, pairings
+from ..store import instructions, pairings
+from . import control_pairings
+from .control_door import AnyRequest, Door
 
 MAX_WAIT_S = 25
 LOOK_EVERY_S = 0.5
-
-Args = TypeVarTuple("Args")
-T = TypeVar("T")
-M = TypeVar("M", bound=BaseModel)
-AnyRequest = Request[Any, Any, Any]  # Litestar's three parameters are user, auth and state; we use none of them
-KeyStamp = tuple[tuple[int, int], ...]
-
-
-class KeyRing:
-    """The keys in `data/secrets/`, read again when their files change, so that one can be replaced while we run."""
-
-    def __init__(self, secrets_dir: Path) -> None:
-        self._dir = secrets_dir
-        self._stamp: KeyStamp = ()
-        self._keys: tuple[ControlKey, ...] = ()
-
-    def keys(self) -> tuple[ControlKey, ...]:
-        """Errors: SettingsError when a file is missing or malformed."""
-        stamp = tuple(_stamp(key_file(self._dir, scope)) for scope in SCOPES)
-        if stamp != self._stamp:
-            self._keys, self._stamp = load_keys(self._dir), stamp
-        return self._keys
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    if not path.exists():
-        return (0, 0)
-    found = path.stat()
-    return (found.st_mtime_ns, found.st_size)
-
-
-class Door:
-    """Lets in what is signed, once, and does its work in one transaction."""
-
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-        self._ring = KeyRing(parts.settings.secrets_dir)
-
-    async def open(self, request: AnyRequest, scope: Scope) -> bytes:
-        """The body of a request that a key of this scope signed. Errors: SignatureRefused (401, 403)."""
-        body = await request.body()
-        now_s = self._parts.clock() // 1000
-        key = verify(self._ring.keys(), request.headers, request.method, _target(request), body, now_s)
-        require_scope(key, scope)
-        return body
-
-    async def message(self, request: AnyRequest, scope: Scope, shape: type[M]) -> M:
-        return shape.model_validate_json(await self.open(request, scope))
-
-    async def write(self, request: AnyRequest, fn: Callable[[Connection, *Args], T], *args: *Args) -> T:
-        """Runs `fn` in the transaction that uses up the request's id. Errors: SignatureRefused (409) for a replay."""
-        return await self._parts.store.write(_once, request.headers[ID_HEADER], self._parts.clock(), fn, args)
-
-
-def _once(
-    conn: Connection, request_id: str, now: Instant, fn: Callable[[Connection, *Args], T], args: tuple[*Args]
-) -> T:
-    control_requests.use_once(conn, request_id, now)
-    return fn(conn, *args)
-
-
-def _target(request: AnyRequest) -> str:
-    """Path and query exactly as they came over the wire."""
-    path: bytes = request.scope.get("raw_path") or request.scope["path"].encode()
-    query: bytes = request.scope["query_string"]
-    return (path + (b"?" + query if query else b"")).decode("latin-1")
 
 
 # --- bridge ------------------------------------------------------------------------------------------------------
@@ -129,7 +61,7 @@ def _grant(
         issued_at_ms=now,
         expires_at_ms=now + terms.seconds * 1000,
         bindings=tuple(pairing.as_binding(one) for one in pairings.live(conn)),
-        voice=claims.current_voice(conn),
+        voice=claims.current_voice(conn, language),
     )
     if not asked.wants_lease:
         return bound
@@ -197,7 +129,8 @@ async def give_instructions(
     await door.open(request, "bridge")
     await door.write(request, _nothing)
     for _ in range(int(wait / LOOK_EVERY_S)):
-        if await parts.store.read(instructions.open_ones):
+        open_ones = await parts.store.read(instructions.open_ones)
+        if open_ones or parts.leaving():
             break
         await asyncio.sleep(LOOK_EVERY_S)
     found = await parts.store.write(_hand_out, parts.clock())
@@ -292,6 +225,9 @@ def control_router(parts: Parts) -> Router:
             take_usage,
             take_records,
             take_pairing,
+            control_pairings.give_pairings,
+            control_pairings.give_code,
+            control_pairings.end_pairing,
             give_instructions,
             finish_instruction,
             give_claim,

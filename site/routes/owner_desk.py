@@ -63,9 +63,7 @@ async def desk_page(
 
 
 @post("/sign-out", status_code=200)
-async def sign_out(
-    parts: NamedDependency[Parts], session: NamedDependency[Session]
-) -> Redirect:
+async def sign_out(parts: NamedDependency[Parts], session: NamedDependency[Session]) -> Redirect:
     await parts.store.write(_sign_out, session, parts.clock())
     return Redirect("/owner/sign-in", status_code=303, cookies=[sessions.gone_cookie()])
 

@@ -14,14 +14,16 @@ from sqlalchemy import Connection
 
 from core.clock import Instant
 from core.control.messages import DraftFact
-from core.document import from_markdown, to_html
 
 from ..inbox import claims as batches
 from ..inbox import review
+from ..inbox.leaks import Leak, leaks
 from ..owner.door import AnyRequest, fields_of, number_in
+from ..owner.line_diff import compare
 from ..owner.pages import DeskPages
 from ..parts import Parts
 from ..store import audit, claims, digests, journal, sources
+from ..store.claims import Claimed, SlotRow
 from ..store.digests import DigestDraft, Wording
 from ..store.journal import Written
 from ..store.sessions import Session
@@ -66,8 +68,8 @@ class Inbox:
     waiting: tuple[DigestDraft, ...]
     decided: tuple[DigestDraft, ...]
     next: batches.Waiting
-    claims: tuple[claims.Claimed, ...]
-    slots: tuple[claims.SlotRow, ...]
+    claims: tuple[Claimed, ...]
+    slots: tuple[SlotRow, ...]
 
 
 def _inbox(conn: Connection, terms: batches.DigestRules) -> Inbox:
@@ -106,14 +108,23 @@ async def _review(
     if seen is None:
         raise NotFoundException
     text = review.text_of(seen.draft)
-    shown = await asyncio.to_thread(_shown, text.body)
+    shown, warnings = await asyncio.to_thread(_looked_at, text, [source.text for source in seen.sources])
     return desk.page(
-        "review.html", session, status=status, review=seen, draft=seen.draft, shown=shown, text_hash=text.hash, error=error
+        "review.html",
+        session,
+        status=status,
+        review=seen,
+        draft=seen.draft,
+        shown=shown,
+        text_hash=text.hash,
+        error=error,
+        warnings=warnings,
     )
 
 
-def _shown(body: str) -> str:
-    return to_html(from_markdown(body))
+def _looked_at(text: review.Text, talk: list[str]) -> tuple[str, tuple[Leak, ...]]:
+    """What readers would see, and what in it the owner should look at first."""
+    return review.render(text).html, leaks(f"{text.title}\n{text.body}", talk)
 
 
 @post("/inbox/{digest:int}/edit", status_code=200)
@@ -130,11 +141,13 @@ async def edit(
     try:
         await parts.store.write(_edit, session, digest, based_on, title, body, parts.clock())
     except review.EditConflict as conflict:
+        now = conflict.current
         return desk.page(
             "conflict.html",
             session,
             status=409,
-            current=conflict.current,
+            current=now,
+            differs=await asyncio.to_thread(compare, f"{now.title}\n\n{now.body}", f"{title}\n\n{body}"),
             mine_title=title,
             mine_body=body,
             based_on=based_on,

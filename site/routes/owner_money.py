@@ -1,5 +1,8 @@
 """Money: every pool with what is held, spent and unknown told apart; leases that are out; and letting a pool go on."""
 
+import csv
+import io
+
 from litestar import Response, get, post
 from litestar.di import NamedDependency
 from litestar.exceptions import NotFoundException
@@ -11,6 +14,7 @@ from core.budget import clear_anomaly
 from core.clock import Instant, local_day
 
 from ..ledger import grants, overview
+from ..ledger.chart import chart
 from ..ledger.rules import pool_rules
 from ..owner.pages import DeskPages, zone_of
 from ..parts import Parts
@@ -19,6 +23,7 @@ from ..store.pool_days import Pool
 from ..store.sessions import Session
 
 MONEY = "/owner/money"
+COLUMNS = ("held", "spent", "unknown", "overrun", "tokens", "requests")
 
 
 @get("/money")
@@ -28,13 +33,26 @@ async def money_page(
     rules = tuple(pool_rules(parts.settings, pool) for pool in overview.POOLS)
     now = parts.clock()
     seen = await parts.store.write(overview.look, rules, now)
-    return desk.page("money.html", session, money_seen=seen, now=now, today=local_day(now, zone_of(parts.settings)))
+    today = local_day(now, zone_of(parts.settings))
+    charts = {pool: chart(seen.days, pool, overview.days_up_to(today)) for pool in overview.POOLS}
+    return desk.page("money.html", session, money_seen=seen, now=now, today=today, charts=charts)
+
+
+@get("/money.csv")
+async def money_csv(parts: NamedDependency[Parts], session: NamedDependency[Session]) -> Response[str]:
+    """The table of the last thirty days; money in whole micro-units, so that nothing is rounded."""
+    today = local_day(parts.clock(), zone_of(parts.settings))
+    rows = await parts.store.read(pool_days.since, overview.days_up_to(today)[0])
+    out = io.StringIO()
+    write = csv.writer(out)
+    write.writerow(("day", "pool", *COLUMNS))
+    write.writerows((row.day, row.pool, *(getattr(row, column) for column in COLUMNS)) for row in rows)
+    headers = {"Content-Disposition": f'attachment; filename="money-{today}.csv"'}
+    return Response(out.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
 
 
 @post("/money/leases/{lease:str}/write-off", status_code=200)
-async def write_off(
-    parts: NamedDependency[Parts], session: NamedDependency[Session], lease: FromPath[str]
-) -> Redirect:
+async def write_off(parts: NamedDependency[Parts], session: NamedDependency[Session], lease: FromPath[str]) -> Redirect:
     await parts.store.write(_write_off, session, lease, parts.clock())
     return Redirect(MONEY, status_code=303)
 
@@ -61,4 +79,4 @@ def _thaw(conn: Connection, session: Session, pool: Pool, today: str, now: Insta
     audit.write(conn, audit.Deed("owner", session.address, "thawed_pool", pool), now)
 
 
-HANDLERS = [money_page, write_off, thaw]
+HANDLERS = [money_page, money_csv, write_off, thaw]

@@ -16,9 +16,11 @@ from ..owner.pages import DeskPages
 from ..owner.pairing import CodeWish, Ids
 from ..parts import Parts
 from ..store import audit, pairings
+from ..store.pairings import Role
 from ..store.sessions import Session
 
 PAIRINGS = "/owner/pairings"
+ROLES: tuple[Role, ...] = ("owner", "guest")
 
 
 @get("/pairings")
@@ -48,9 +50,9 @@ async def make_code(
 
 
 def _wish(fields: dict[str, str]) -> CodeWish:
-    role = fields.get("role")
-    if role not in ("owner", "guest"):
-        raise BadInput(f"a code is for an owner or for a guest, not for {role!r}")
+    role = next((known for known in ROLES if known == fields.get("role")), None)
+    if role is None:
+        raise BadInput(f"a code is for an owner or for a guest, not for {fields.get('role', '')[:40]!r}")
     account, chat = fields.get("account", "").strip(), fields.get("chat", "").strip()
     return CodeWish(role, account[:300] or None, chat[:300] or None)
 
@@ -62,9 +64,7 @@ def _make_code(conn: Connection, session: Session, code: str, wish: CodeWish, no
 
 
 @post("/pairings/{binding:str}/revoke", status_code=200)
-async def revoke(
-    parts: NamedDependency[Parts], session: NamedDependency[Session], binding: FromPath[str]
-) -> Redirect:
+async def revoke(parts: NamedDependency[Parts], session: NamedDependency[Session], binding: FromPath[str]) -> Redirect:
     ids = pairing.new_ids(parts.clock(), parts.random_bytes)
     if not await parts.store.write(_revoke, session, binding, ids):
         raise NotFoundException

@@ -33,9 +33,7 @@ async def setup_page(
 
 
 @post("/setup", status_code=200)
-async def set_up(
-    request: AnyRequest, parts: NamedDependency[Parts], desk: NamedDependency[DeskPages]
-) -> Response[Any]:
+async def set_up(request: AnyRequest, parts: NamedDependency[Parts], desk: NamedDependency[DeskPages]) -> Response[Any]:
     await _require_open(parts)
     fields = await fields_of(request)
     token, password = fields.get("token", "").strip().rpartition("=")[2], fields.get("password", "")
@@ -79,9 +77,7 @@ async def sign_in(
     begun = await parts.store.write(begin_try, browser.address, parts.clock())
     if isinstance(begun, TooMany):
         wait = {"Retry-After": str(max(1, (begun.again_at - parts.clock()) // 1000))}
-        page = desk.outside(
-            "sign_in.html", language, status=429, error="many", again_at=begun.again_at, target=target
-        )
+        page = desk.outside("sign_in.html", language, status=429, error="many", again_at=begun.again_at, target=target)
         page.headers.update(wait)
         return page
     if not await passwords.matches(fields.get("password", ""), await parts.store.read(owners.password_hash)):

@@ -304,7 +304,8 @@ class Turn {
     const list = make("ol", "plan");
     for (const step of steps) {
       const words = /** @type {Record<string, string>} */ (t.steps)[`${step.tool}.${step.action}`] ?? "";
-      list.append(make("li", "", filled(words, step)));
+      const named = Object.fromEntries(Object.entries(step).map(([name, value]) => [name, nameOf(name, value)]));
+      list.append(make("li", "", filled(words, named)));
     }
     const confirm = button(t.confirm, () => this.run(data, steps, list), "send");
     const cancel = button(t.cancel, () => this.tail.replaceChildren());
@@ -339,6 +340,12 @@ class Turn {
     if (!this.sources.length) this.read.remove();
     this.offer(make("p", "state", why));
   }
+}
+
+/** A choice in the reader's words; texts stay as they are. @param {string} name @param {string} value */
+function nameOf(name, value) {
+  const chosen = ["page", "theme", "language"].includes(name);
+  return (chosen && /** @type {Record<string, string>} */ (t.names)[value]) || value;
 }
 
 /** The range of a quote inside a block, white space apart. @param {HTMLElement} block @param {string} text */

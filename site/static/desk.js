@@ -1,5 +1,5 @@
 // Keys of the desk: j and k walk a list, enter opens, a/e/x press what the page offers, / finds. Everything works without.
-const rows = [...document.querySelectorAll("[data-rows] li")];
+const rows = [...document.querySelectorAll("[data-rows] li, [data-row]")];
 let at = -1;
 
 function walk(step) {

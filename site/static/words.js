@@ -37,6 +37,10 @@ const EN = {
     "language.set": "Show the pages in {language}",
     "intro.play": "Go home and play the intro",
   },
+  names: {
+    light: "light", dark: "dark", auto: "the system’s", zh: "Chinese", en: "English", home: "Home", posts: "Posts",
+    notes: "Notes", projects: "Projects", journal: "Journal", tags: "Tags", search: "Search", ask: "Ask", about: "About",
+  },
   help: "Commands: {list}. Anything else is searched for.",
   theme: "Colours: {theme}",
 };
@@ -75,6 +79,10 @@ const ZH = {
     "search.run": "搜索「{words}」",
     "language.set": "用 {language} 显示页面",
     "intro.play": "回到首页并播放片头",
+  },
+  names: {
+    light: "浅色", dark: "深色", auto: "跟随系统", zh: "中文", en: "英文", home: "首页", posts: "文章",
+    notes: "札记", projects: "项目", journal: "日记", tags: "标签", search: "搜索", ask: "提问", about: "关于",
   },
   help: "命令：{list}。其他内容会当作搜索。",
   theme: "颜色：{theme}",

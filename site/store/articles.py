@@ -85,6 +85,26 @@ def earlier_writings(conn: Connection, article_id: int) -> list[Writing]:
     return [_writing(row) for row in conn.execute(query).mappings()]
 
 
+@dataclass(frozen=True)
+class Revision:
+    version: int
+    saved_at: Instant
+    writing: Writing
+
+
+def newest_revisions(conn: Connection, article_id: int, before: int, limit: int) -> list[Revision]:
+    """Versions below `before`, newest first."""
+    query = select(revisions).where(revisions.c.article_id == article_id, revisions.c.version < before)
+    rows = conn.execute(query.order_by(revisions.c.version.desc()).limit(limit)).mappings()
+    return [Revision(row["version"], Instant(row["saved_at_ms"]), _writing(row)) for row in rows]
+
+
+def revision(conn: Connection, article_id: int, version: int) -> Writing | None:
+    query = select(revisions).where(revisions.c.article_id == article_id, revisions.c.version == version)
+    row = conn.execute(query).mappings().first()
+    return _writing(row) if row else None
+
+
 def add_article(conn: Connection, slug: str, kind: Kind, language: Language, writing: Writing, now: Instant) -> Draft:
     """A new article as a draft, version 1. An old address that it takes over no longer leads elsewhere."""
     conn.execute(delete(old_slugs).where(old_slugs.c.slug == slug))

@@ -44,9 +44,8 @@ _USE_LINK = (
 _DROP_LINKS = delete(claim_links).where(claim_links.c.used_at_ms.is_(None))
 _ADD_TRY = insert(sign_in_attempts)
 _TRY_SUCCEEDED = update(sign_in_attempts).where(sign_in_attempts.c.id == bindparam("try_id")).values(succeeded=1)
-_FAILED = (
-    select(func.count().label("tries"), func.min(sign_in_attempts.c.at_ms).label("oldest"))
-    .where(sign_in_attempts.c.succeeded == 0, sign_in_attempts.c.at_ms > bindparam("since"))
+_FAILED = select(func.count().label("tries"), func.min(sign_in_attempts.c.at_ms).label("oldest")).where(
+    sign_in_attempts.c.succeeded == 0, sign_in_attempts.c.at_ms > bindparam("since")
 )
 _FAILED_HERE = _FAILED.where(sign_in_attempts.c.address == bindparam("address_of"))
 _DROP_TRIES = delete(sign_in_attempts).where(sign_in_attempts.c.at_ms < bindparam("before"))

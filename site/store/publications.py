@@ -260,6 +260,18 @@ def published_version(conn: Connection, article_id: int) -> int | None:
     return conn.execute(query).scalar_one_or_none()
 
 
+def id_at_address(conn: Connection, slug: str) -> int | None:
+    """The article that readers find at this address."""
+    return conn.execute(select(publications.c.article_id).where(publications.c.slug == slug)).scalar_one_or_none()
+
+
+def published_versions(conn: Connection) -> dict[int, int]:
+    """The public version of each article that has one."""
+    return {
+        row.article_id: row.version for row in conn.execute(select(publications.c.article_id, publications.c.version))
+    }
+
+
 def withdraw_publication(conn: Connection, article_id: int) -> None:
     conn.execute(delete(publication_tags).where(publication_tags.c.article_id == article_id))
     conn.execute(delete(publications).where(publications.c.article_id == article_id))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, func, insert, or_, select, update
 
 from core.clock import Instant
 
@@ -80,10 +80,23 @@ _SEARCH = (
     .where(
         sources.c.forgotten_at_ms.is_(None),
         sources.c.text.like(bindparam("pattern"), escape="\\"),
-        sources.c.said_at_ms < bindparam("before"),
+        or_(
+            sources.c.said_at_ms < bindparam("before"),
+            and_(sources.c.said_at_ms == bindparam("before"), sources.c.id < bindparam("before_id")),
+        ),
     )
     .order_by(sources.c.said_at_ms.desc(), sources.c.id.desc())
     .limit(bindparam("limit"))
+)
+
+_OF_EXCHANGE = (
+    select(sources)
+    .where(
+        sources.c.turn == bindparam("of_turn"),
+        sources.c.conversation == bindparam("of_conversation"),
+        sources.c.account == bindparam("of_account"),
+    )
+    .order_by(*_ORDER)
 )
 
 
@@ -143,14 +156,25 @@ def of_claim(conn: Connection, claim: str) -> tuple[Source, ...]:
     return tuple(_source(row) for row in conn.execute(_OF_CLAIM, {"claim": claim}))
 
 
+def of_exchange(conn: Connection, said: Source) -> tuple[Source, ...]:
+    """Everything of the turn that this was said in, itself included."""
+    values = {"of_turn": said.turn, "of_conversation": said.conversation, "of_account": said.account}
+    return tuple(_source(row) for row in conn.execute(_OF_EXCHANGE, values))
+
+
 def mark_processed(conn: Connection, claim: str, now: Instant | None) -> None:
     """None gives the sources of that claim back to the waiting ones."""
     conn.execute(_PROCESSED, {"claim": claim, "at_ms": now})
 
 
-def search(conn: Connection, words: str, before: Instant, limit: int) -> tuple[Source, ...]:
-    """Newest first, what holds `words` as they stand; everything for an empty string."""
-    values = {"pattern": _holding(words), "before": before, "limit": limit}
+def search(
+    conn: Connection, words: str, limit: int, before: Instant = Instant(2**62), before_id: str = ""
+) -> tuple[Source, ...]:
+    """Newest first, what holds `words` as they stand; everything for an empty string.
+
+    The next page begins before the last one of this: its time and, for many of one moment, its id.
+    """
+    values = {"pattern": _holding(words), "before": before, "before_id": before_id, "limit": limit}
     return tuple(_source(row) for row in conn.execute(_SEARCH, values))
 
 

@@ -40,9 +40,7 @@ _NEWEST = select(synced).order_by(synced.c.received_at_ms.desc(), synced.c.recor
 _OF_KIND = _NEWEST.where(synced.c.kind == bindparam("kind"))
 
 # The bridge writes the state of a part into its body; nothing here depends on more than these words.
-_IN_DOUBT = (
-    _NEWEST.where(synced.c.kind == "part_state", or_(*(synced.c.body.contains(f'"{word}"') for word in DOUBT)))
-)
+_IN_DOUBT = _NEWEST.where(synced.c.kind == "part_state", or_(*(synced.c.body.contains(f'"{word}"') for word in DOUBT)))
 
 
 def keep(conn: Connection, record: Synced) -> None:

@@ -18,7 +18,7 @@ from core import budget
 from core.clock import Instant
 from core.model.outcomes import Signal
 from core.store import engine, transaction
-from tests.fakes.platform import Platform
+from tests.fakes.messenger import Platform
 
 from .scenarios import LONG, MANY, ONE, Scenario
 from .world import Script

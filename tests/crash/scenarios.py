@@ -8,7 +8,7 @@ from typing import get_args
 from bridge.channels.contract import Poison, UpdateKind
 from core.ids import EventKey
 from core.model.outcomes import Signal
-from tests.fakes.platform import Fate
+from tests.fakes.messenger import Fate
 from tests.fakes.scripted_model import Does
 from tests.fakes.site_double import Fault
 

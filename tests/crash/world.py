@@ -36,7 +36,7 @@ from core.model.roles import model_of
 from core.settings import Settings
 from core.store import Store, open_store, sqlite_url
 from core.store.engine import open_engine
-from tests.fakes.platform import CAPABILITIES, Fate, Platform
+from tests.fakes.messenger import CAPABILITIES, Fate, Platform
 from tests.fakes.scripted_model import Does, ScriptedModel
 from tests.fakes.site_double import Fault, SiteDouble
 from website.owner import pairing

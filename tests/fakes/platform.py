@@ -1,167 +1,107 @@
-"""A messenger: keeps its updates until they are confirmed, delivers what it is sent, and can fail in every known way.
+"""What the fake platforms share: a server on loopback, an append-only log on disk, and faults that wait for a call.
 
-What it delivered stands in its log on disk, so a bridge that dies cannot change it. It is a `Channel` by itself.
+A fault is armed for the next call of a method: `break_next("sendMessage", "drop_after")`. What each fault does:
+
+    drop_before  the connection is cut before anything is done      lie_500    done, and answered with 500
+    drop_after   done, and the connection is cut                     html       done, and answered with a page
+    hang         done, and never answered                            busy       429, not done
 """
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+import os
+from collections import defaultdict, deque
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Literal
+from types import TracebackType
+from typing import Self
 
-from bridge.channels.contract import (
-    Batch,
-    Capabilities,
-    Health,
-    Outgoing,
-    Poison,
-    SendOutcome,
-    Sent,
-    Update,
-    UpdateKind,
-)
-from core.ids import Account
-from core.text.split import Unit
+from aiohttp import web
 
-from .journal import Entry, Journal
+Facts = dict[str, object]
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
-Fate = Literal[
-    "sent",
-    "accepted",
-    "refused",
-    "not_sent",
-    "slow_down",
-    "deferred",
-    "delivered_unanswered",
-    "lost_unanswered",
-    "raises",
-]
-SLOW_DOWN_MS = 7_000
-A_LOT = 100
-
-Reach = Callable[[str], None]
-
-CAPABILITIES = Capabilities(unit=Unit.CODE_POINTS, limit=200, max_parts=6)
+FAULTS = frozenset({"drop_before", "drop_after", "hang", "lie_500", "html", "busy"})
 
 
-def nowhere(_point: str) -> None:
-    """Nothing watches."""
+class PlatformServer:
+    """A subclass gives the routes; `log` is the platform's truth, whatever was answered."""
 
+    def __init__(self, log: Path, port: int = 0) -> None:
+        self._log, self.port = log, port
+        self._faults: dict[str, deque[str]] = defaultdict(deque)
+        self._runner: web.AppRunner | None = None
+        self.leaving = asyncio.Event()
 
-class Platform:
-    """`fates` says what becomes of each send, counted over the platform's whole life; after them all is well."""
+    def routes(self) -> list[web.RouteDef]:
+        raise NotImplementedError
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        account: str = "fake:bot",
-        capabilities: Capabilities = CAPABILITIES,
-        fates: Sequence[Fate] = (),
-        fingerprint: str = "token-1",
-        reach: Reach = nowhere,
+    async def __aenter__(self) -> Self:
+        self._log.touch()
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        name = account.replace(":", "-")
-        self.account, self.capabilities, self.fingerprint = Account(account), capabilities, fingerprint
-        self.updates, self.polls = Journal(folder / f"{name}-updates.log"), Journal(folder / f"{name}-polls.log")
-        self.sends = Journal(folder / f"{name}-sends.log")
-        self.fates = list(fates)
-        self.can_send = True
-        self._reach = reach
+        await self.stop()
 
-    # --- the side of the people ----------------------------------------------------------------------------------
+    async def start(self) -> None:
+        """On the same port again after a `stop`."""
+        self.leaving.clear()
+        app = web.Application(client_max_size=4 * 1024 * 1024)
+        app.add_routes(self.routes())
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", self.port).start()
+        self.port = self._runner.addresses[0][1]
 
-    def push(self, update: Update | Poison) -> None:
-        self.updates.note(poison=isinstance(update, Poison), **asdict(update))
-
-    @property
-    def delivered(self) -> list[Entry]:
-        """What reached a person, in order."""
-        return [send for send in self.sends.read() if send["delivered"]]
-
-    @property
-    def texts(self) -> list[str]:
-        return [str(send["text"]) for send in self.delivered]
+    async def stop(self) -> None:
+        self.leaving.set()
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
 
     @property
-    def confirmed(self) -> int:
-        """How many updates the bridge has confirmed by polling after them: the platform may drop these."""
-        return max((int(str(poll["after"])) for poll in self.polls.read()), default=0)
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
 
-    def has_news(self, cursor: str | None) -> bool:
-        return len(self.updates) > max(int(cursor or 0), self.confirmed)
+    def break_next(self, method: str, fault: str, times: int = 1) -> None:
+        self._faults[method].extend([fault] * times)
 
-    # --- the side of the bridge: a `Channel` ---------------------------------------------------------------------
+    def note(self, what: str, **facts: object) -> None:
+        with self._log.open("a", encoding="utf-8") as log:
+            log.write(json.dumps({"what": what, **facts}, ensure_ascii=False) + "\n")
+            log.flush()
+            os.fsync(log.fileno())
 
-    async def poll(self, cursor: str | None) -> Batch:
-        after = int(cursor or 0)
-        self._reach("poll before")
-        await asyncio.sleep(0)
-        start = max(after, self.confirmed)  # what is confirmed is dropped for good
-        self.polls.note(after=after)
-        found = self.updates.read()[start : start + A_LOT]
-        self._reach("poll answered")
-        await asyncio.sleep(0)
-        return Batch(tuple(map(_update, found)), str(start + len(found)))
+    def noted(self, what: str) -> list[Facts]:
+        lines = [json.loads(line) for line in self._log.read_text("utf-8").splitlines()]
+        return [line for line in lines if line["what"] == what]
 
-    async def send(self, part: Outgoing) -> SendOutcome:
-        self._reach("send before")
-        await asyncio.sleep(0)
-        number = len(self.sends)
-        fate: Fate = self.fates[number] if number < len(self.fates) else "sent"
-        if fate == "raises":
-            self._note(number, fate, part, delivered=False)
-            raise RuntimeError("a fault in the channel's own code")
-        delivered = fate in ("sent", "accepted", "delivered_unanswered")
-        self._note(number, fate, part, delivered=delivered)
-        self._reach("send applied")
-        await asyncio.sleep(0)
-        outcome = _outcome(fate, number)
-        self._reach("send answered")
-        await asyncio.sleep(0)
-        return outcome
+    async def meet(self, method: str, request: web.Request, do: Callable[[], Awaitable[web.Response]]) -> web.Response:
+        """Does what the call asks, unless the fault that waits for it says otherwise."""
+        waiting = self._faults[method]
+        fault = waiting.popleft() if waiting else ""
+        if fault == "busy":
+            return self.busy()
+        if fault == "drop_before":
+            return self._cut(request)
+        answer = await do()
+        if fault == "drop_after":
+            return self._cut(request)
+        if fault == "hang":
+            await self.leaving.wait()
+        if fault == "lie_500":
+            return web.json_response({"ok": False, "description": "internal error"}, status=500)
+        if fault == "html":
+            return web.Response(text="<html>bad gateway</html>", content_type="text/html")
+        return answer
 
-    def _note(self, number: int, fate: Fate, part: Outgoing, *, delivered: bool) -> None:
-        self.sends.note(
-            number=number,
-            fate=fate,
-            transaction=part.transaction_id,
-            chat=part.chat,
-            text=part.text,
-            answers=part.answers,
-            token=part.reply_token,
-            last=part.last,
-            delivered=delivered,
-        )
+    def busy(self) -> web.Response:
+        return web.json_response({"error": "slow down"}, status=429, headers={"Retry-After": "1"})
 
-    async def close(self) -> None:
-        return None
-
-    def health(self) -> Health:
-        return Health(receiving=True, sending=self.can_send, signed_in=True)
-
-
-def _outcome(fate: Fate, number: int) -> SendOutcome:
-    match fate:
-        case "sent":
-            return SendOutcome(Sent.SENT, platform_id=f"platform-{number}")
-        case "accepted":
-            return SendOutcome(Sent.ACCEPTED)
-        case "refused":
-            return SendOutcome(Sent.REFUSED, reason="the chat is closed")
-        case "slow_down":
-            return SendOutcome(Sent.NOT_SENT, retry_after_ms=SLOW_DOWN_MS, reason="too fast")
-        case "deferred":
-            return SendOutcome(Sent.DEFERRED, reason="the quota is used up")
-        case "not_sent":
-            return SendOutcome(Sent.NOT_SENT, reason="no connection")
-        case _:
-            return SendOutcome(Sent.UNKNOWN, reason="no answer came")
-
-
-def _update(entry: Entry) -> Update | Poison:
-    values = json.loads(json.dumps(entry))
-    if values.pop("poison"):
-        return Poison(**values)
-    return replace(Update(**values), kind=UpdateKind(values["kind"]))
+    def _cut(self, request: web.Request) -> web.Response:
+        assert request.transport is not None
+        request.transport.abort()
+        return web.Response()

@@ -44,7 +44,8 @@ class SiteDouble(ControlClient):
         reach: Callable[[str], None] = lambda _point: None,
     ) -> None:
         self.requests = Journal(folder / "site.log")
-        self.store, self.faults = store, list(faults)
+        self.store = store
+        self.faults: Sequence[str] = faults
         self._settings, self._now, self._mint, self._reach = settings, clock, mint, reach
 
     def fail_next(self, fault: Fault, times: int = 1) -> None:
@@ -78,7 +79,7 @@ class SiteDouble(ControlClient):
         self._reach(f"{what} before")
         await asyncio.sleep(0)
         number = len(self.requests)
-        fault: Fault = self.faults[number] if number < len(self.faults) else "none"
+        fault = self.faults[number] if number < len(self.faults) else "none"
         self.requests.note(what=what, fault=fault, body=None if body is None else body.model_dump_json())
         if fault == "unreachable":
             raise ControlUnreachable("the site does not answer")
