@@ -211,6 +211,18 @@ async def test_what_is_said_is_a_notice(lab: MatrixLab, world: World) -> None:
     assert chunk[0]["content"]["msgtype"] == "m.notice"
 
 
+async def test_a_new_token_of_the_account_goes_on_where_the_old_one_was(lab: MatrixLab, world: World) -> None:
+    await world.poll()
+    lab.friend.say(lab.chat, "while the token was changed")
+    login = {"type": "m.login.password", "identifier": {"type": "m.id.user", "user": lab.persona.id}, "password": "pw"}
+    again = lab.persona.call("POST", "/login", {**login, "device_id": lab.persona.device})
+
+    await world.restart(a_channel(lab, token=SecretStr(str(again["access_token"]))))
+    await world.round()
+
+    assert lab.delivered() == ["You said: while the token was changed"]
+
+
 # --- accounts --------------------------------------------------------------------------------------------------------
 
 

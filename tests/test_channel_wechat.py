@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from bridge.channels.contract import ChannelStopped, ChannelTrouble, Outgoing, Poison, Sent, Update
@@ -123,6 +125,28 @@ def test_bots_groups_and_unfinished_messages_are_told_apart() -> None:
 )
 def test_an_unreadable_message_is_poison(raw: dict[str, object]) -> None:
     assert isinstance(read_message(raw), Poison)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(
+            ["message_id", "from_user_id", "item_list", "create_time_ms", "context_token", "group_id", "seq"]
+        ),
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.text(max_size=4) | st.just("\ud800"),
+            lambda inner: (
+                st.dictionaries(st.sampled_from(["type", "text_item", "text", "msg_id"]), inner, max_size=3)
+                | st.lists(inner, max_size=3)
+            ),
+            max_leaves=8,
+        ),
+    )
+)
+def test_whatever_a_message_holds_it_is_read_or_set_aside(raw: dict[str, object]) -> None:
+    found = read_message({"from_user_id": USER, **raw})
+    assert isinstance(found, Update | Poison)
+    found.body.encode()
+    found.event_key.encode()
 
 
 # --- sending ---------------------------------------------------------------------------------------------------------

@@ -144,6 +144,22 @@ async def pairings_can_be_made_with_nothing_running(home: Installation) -> None:
     assert "there is no pairing" in await run(home, "pair", "revoke", "nobody")
 
 
+async def test_signing_in_to_wechat_shows_a_code_and_keeps_the_session_private(
+    tmp_path: Path, telegram: TelegramServer, ilink: IlinkServer
+) -> None:
+    home = a_home(tmp_path, telegram, ilink)
+    facts = {"bot_token": "canary-new", "ilink_bot_id": BOT, "ilink_user_id": USER, "baseurl": ilink.base_url}
+    ilink.statuses.extend([{"status": "scaned"}, {"status": "confirmed", **facts}])
+
+    said = await run(home, "pair", "wechat")
+
+    assert "https://liteapp.weixin.qq.com/q/code-1" in said
+    assert "█" in said, "the code is drawn"
+    assert "Signed in" in said and "canary" not in said
+    kept = home.folder / "data" / "secrets" / "wechat.json"
+    assert "canary-new" in kept.read_text() and kept.stat().st_mode & 0o077 == 0
+
+
 async def test_a_token_that_cannot_be_one_is_named_by_doctor_and_keeps_the_bridge_from_starting(
     tmp_path: Path, telegram: TelegramServer, ilink: IlinkServer
 ) -> None:
