@@ -260,6 +260,20 @@ def test_a_session_file_is_private_and_a_broken_one_is_one_sentence(tmp_path: Pa
         load_session(tmp_path)
 
 
+@pytest.mark.parametrize("address", ["https://evil.example", None])
+async def test_a_session_that_cannot_be_used_stops_this_channel_only(tmp_path: Path, address: str | None) -> None:
+    if address is None:
+        session_file(tmp_path).write_text("{")
+    else:
+        keep_session(tmp_path, Session(SecretStr("canary"), BOT, USER, address))
+    channel = WeChatChannel(tmp_path, "https://ilinkai.weixin.qq.com")
+    assert not channel.health().signed_in
+    with pytest.raises(ChannelStopped) as stopped:
+        await channel.poll(None)
+    assert "canary" not in str(stopped.value)
+    await channel.close()
+
+
 @pytest.mark.parametrize(
     "url",
     [
