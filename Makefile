@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: up test check format clean
+.PHONY: up test check crash crash-night recall bench-recall bench-site bench format clean
 
 up: .venv/.run
 	@exec $(BIN)/penfriend up
@@ -15,6 +15,28 @@ check: .venv/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+# Kills, cancellations, power cuts and seeded mistakes over the real bridge; about two minutes.
+crash: .venv/.dev
+	$(BIN)/python -m tests.crash
+
+crash-night: .venv/.dev
+	$(BIN)/python -m tests.crash --night
+
+# make recall [DATA=dir]: how well old words are found, on the sample or on a folder of data sets.
+recall: .venv/.dev
+	$(BIN)/python -m bench.recall $(DATA)
+
+bench-recall: .venv/.dev
+	$(BIN)/python -m bench.recall $(DATA) --sizes 10000,100000 --plot docs/recall.svg
+
+# What a page and a question cost, beside a bare application in the same run.
+bench-site: .venv/.dev
+	$(BIN)/python -m bench.site
+
+# What durability costs, as ratios to plain SQLite in the same run.
+bench: .venv/.dev
+	$(BIN)/python -m bench.store
 
 format: .venv/.dev
 	$(BIN)/ruff format .

@@ -73,8 +73,8 @@ class Answering:
     capabilities: Callable[[str], Capabilities]
 
 
-async def answer_turn(parts: Answering, turn: TurnId) -> str | None:
-    """Takes a ready turn as far as it goes now. Returns a sentence when only the owner can mend the provider.
+async def answer_turn(parts: Answering, turn: TurnId) -> ModelResult | None:
+    """Takes a ready turn as far as it goes now. Returns what came of the call, None when none was made.
 
     Cancelling it leaves the store in a state that `recover` understands; a fault nobody foresaw ends the turn in words.
     """
@@ -87,7 +87,7 @@ async def answer_turn(parts: Answering, turn: TurnId) -> str | None:
         raise
 
 
-async def _answer(parts: Answering, turn: TurnId) -> str | None:
+async def _answer(parts: Answering, turn: TurnId) -> ModelResult | None:
     room = await parts.store.write(_take, parts, turn, parts.clock())
     if room is None:
         return None
@@ -106,7 +106,7 @@ async def _answer(parts: Answering, turn: TurnId) -> str | None:
             await asyncio.shield(parts.store.write(_keep_cancelled, parts, attempt, wire.sent, parts.clock()))
         raise
     await asyncio.shield(parts.store.write(_keep, parts, composed, attempt, result, parts.clock()))
-    return result.detail if result.outcome.alerts_owner else None
+    return result
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,7 @@ def _material(conn: Connection, situation: Situation, exchanges: tuple[Exchange,
     recent = {message.id for exchange in exchanges for message in exchange.messages}
     beyond = [hit.id for hit in recalled.hits if hit.id not in recent][:RELATED]
     hits = [hit for hit in recalled.hits if hit.id in recent or hit.id in beyond]
-    superseded = superseded_messages(conn, [hit.id for hit in hits], situation.at)
+    superseded = superseded_messages(conn, situation.scopes, [hit.id for hit in hits], situation.at)
     related = tuple(records_of_hits(conn, hits, superseded))
     return Material(
         current=situation.current,

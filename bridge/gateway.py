@@ -19,6 +19,8 @@ from core.clock import Clock
 from core.control.client import LONG_POLL_S, ControlClient
 from core.errors import PenfriendError, StoreBroken
 from core.ids import Account, TurnId
+from core.model.contract import ModelResult
+from core.model.outcomes import Verdict
 from core.settings import Settings
 from core.store import Store
 from core.text.split import Unit
@@ -110,7 +112,7 @@ class Gateway:
     async def start(self) -> None:
         """Puts right what the last run left, before anything new is taken in."""
         found = await self.store.write(recover, self.answering, self.delivering, self.clock())
-        for what, number in found.items():
+        for what, number in (+found).items():
             log.warning("found at start", what=what, number=number)
         if await self.store.read(find_grant) is not None:
             self.acquainted.set()
@@ -268,8 +270,7 @@ class Gateway:
         self._tasks.add(typing := asyncio.create_task(show_typing(self.store, self.channels, turn)))
         typing.add_done_callback(self._tasks.discard)
         try:
-            alert = await answer_turn(self.answering, turn)
-            self._alert(alert)
+            self._note_model(await answer_turn(self.answering, turn))
         except PenfriendError as problem:
             self._left_behind = True
             self.note("answer", problem)
@@ -284,11 +285,11 @@ class Gateway:
             for bell in self.deliver_bells.values():
                 bell.ring()
 
-    def _alert(self, alert: str | None) -> None:
-        if alert is None:
+    def _note_model(self, result: ModelResult | None) -> None:
+        if result is not None and result.outcome.alerts_owner:
+            self.problems["model"] = result.detail
+        elif result is not None and result.outcome.verdict is Verdict.SETTLE:
             self.problems.pop("model", None)
-        else:
-            self.problems["model"] = alert
 
     def _delivery(self, channel: Channel) -> Callable[[], Awaitable[float]]:
         async def deliver() -> float:

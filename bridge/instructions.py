@@ -14,8 +14,7 @@ from core.ids import PartId, Trace
 from core.store import Store
 
 from .deliver import Delivering
-from .memory.forget import forget_messages
-from .memory.naming import messages_named
+from .memory.forget import forget_sources
 from .memory.preferences import edit_preference, undo_preference
 from .outbox import resolution, resolve_part
 from .store.bindings import revoke_binding
@@ -76,7 +75,7 @@ def _effect(conn: Connection, parts: Instructing, instruction: Instruction, now:
         case "clear_breaker":
             return "cleared" if clear_breaker(conn, body["subject"]) else f"{body['subject']!r} was not stopped"
         case "forget":
-            done = forget_messages(conn, messages_named(conn, [body["key"]], body.get("chat")), now)
+            done = forget_sources(conn, _texts(body["sources"]), now)
             return f"forgotten: {done.messages} messages, {done.replies} replies"
         case "edit_preference":
             preference, text = int(body["preference"]), body.get("text")
@@ -90,6 +89,13 @@ def _effect(conn: Connection, parts: Instructing, instruction: Instruction, now:
             return "done"
         case _:
             return f"not done: this bridge does not know how to {instruction.kind.replace('_', ' ')}; update it"
+
+
+def _texts(array: str) -> list[str]:
+    found = json.loads(array)
+    if not isinstance(found, list):
+        raise BadInput("sources must be a JSON array of keys")
+    return [str(one) for one in found]
 
 
 def _reported(conn: Connection, instruction: str, now: Instant) -> None:

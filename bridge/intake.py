@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, ProgrammingError
 
 from core.clock import Instant
 from core.control.messages import SaidRecord, StateRecord
@@ -33,6 +34,12 @@ from .store.sync_records import add_record
 from .store.turns import open_turn
 
 Mint = Callable[[Instant], str]
+
+# What odd values raise in code of ours or in the driver; a full or broken disk is none of them.
+FORESEEABLE = (
+    *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError),
+    *(DataError, IntegrityError, InterfaceError, ProgrammingError),
+)
 
 
 @dataclass(frozen=True)
@@ -91,7 +98,7 @@ def _admit_or_set_aside(taking: _Batch, update: Update) -> None:
     try:
         with taking.conn.begin_nested():
             _admit_one(taking, update)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as fault:
+    except FORESEEABLE as fault:
         vars(taking.admitted).update(vars(before))
         _set_aside(taking, Poison(update.event_key, update.body, f"a fault of ours: {type(fault).__name__}"))
 

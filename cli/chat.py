@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import secrets
 import sys
 from typing import Annotated
@@ -10,7 +11,7 @@ import aiohttp
 import typer
 from rich.markdown import Markdown
 
-from core.errors import ControlUnreachable
+from core.errors import BadInput, ControlUnreachable
 from core.local_token import read_token
 from core.settings import Settings
 from core.settings_files import load_settings
@@ -18,6 +19,9 @@ from core.settings_files import load_settings
 from .output import console
 
 REPLY_WAIT_S = 240.0
+
+_DRIVING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Control characters but line feed and tab, and marks that turn the direction of writing."""
 
 
 def register(app: typer.Typer) -> None:
@@ -79,8 +83,19 @@ class Line:
         return facts
 
 
+def printable(text: str) -> str:
+    """The text without what would drive the terminal: a model's answer must not move a cursor or hide a line.
+
+    >>> printable("a\\x1b[2Jb\\u202ec")
+    'a[2Jbc'
+    """
+    return _DRIVING.sub("", text)
+
+
 async def _say_once(settings: Settings, text: str) -> None:
     """Prints the parts of the answer to this one message, and nothing else that may come meanwhile."""
+    if not text.strip():
+        raise BadInput('there is nothing to say: write a message, as in penfriend chat --once "Good morning"')
     async with Line(settings) as line:
         name = await line.say(text)
         async with asyncio.timeout(REPLY_WAIT_S):
@@ -90,7 +105,7 @@ async def _say_once(settings: Settings, text: str) -> None:
                     raise ControlUnreachable(f"the bridge did not take it: {facts['wrong']}")
                 if facts.get("answers") != name:
                     continue
-                print(facts["text"])
+                print(printable(str(facts["text"])))
                 if facts["last"]:
                     return
 
@@ -114,7 +129,7 @@ async def _hear(line: Line, name: str) -> None:
         facts = await line.next()
         if "text" in facts:
             console.print(f"\n[bold]{name}[/bold]")
-            console.print(Markdown(str(facts["text"])))
+            console.print(Markdown(printable(str(facts["text"]))))
         elif "wrong" in facts:
             console.print(f"[red]{facts['wrong']}[/red]")
 

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from bridge.memory.forget import Forgotten
-from bridge.memory.naming import conversations_named
+from bridge.memory.naming import owners_own
 from bridge.store.preferences import Preference, find_preference, holding, of_topic
 from core.clock import Instant, local_time
 from core.errors import BadInput
@@ -96,8 +96,7 @@ def list_(chat: Chat = None, as_json: AsJson = False) -> None:
 
 async def _holding(settings: Settings, chat: str | None) -> list[Preference]:
     async with readable(settings) as memory:
-        scopes = [one.id for one in memory.read_now(conversations_named, chat)]
-        return memory.read_now(holding, scopes, NEVER)
+        return memory.read_now(holding, memory.read_now(owners_own, chat), NEVER)
 
 
 @app.command(help="All that was stated on the topic of a preference, oldest first.")
@@ -113,7 +112,9 @@ async def _history(settings: Settings, preference: int) -> list[Preference]:
         one = memory.read_now(find_preference, preference)
         if one is None:
             raise BadInput(f"there is no preference {preference}: see `penfriend memory list`")
-        return memory.read_now(of_topic, [one.conversation], one.topic)
+        mine = memory.read_now(owners_own, None)
+        where = mine if one.conversation in mine else [one.conversation]
+        return memory.read_now(of_topic, where, one.topic)
 
 
 def _show(preferences: list[Preference], settings: Settings, as_json: bool) -> None:

@@ -21,7 +21,7 @@ from .bridge_client import ask_bridge
 from .memory_door import held, settle
 from .output import console
 
-PAGE_BYTES = 150_000
+PAGE_BYTES = 100_000
 """Of text in one page; JSON and quoting make a request longer, and the bridge takes 256 KiB."""
 
 MOST_TOLD = 5

@@ -31,19 +31,22 @@ FIXED = (
 )
 HSTS = (b"strict-transport-security", b"max-age=31536000")
 
+# What the owner looks at, a preview link among it, is told to no other site.
+PRIVATE = ((b"cache-control", b"no-store"), (b"referrer-policy", b"same-origin"))
 PRIVATE_PATHS = ("/owner", "/setup", "/control")
 
 
 def security_headers(app: ASGIApp, *, script_hashes: tuple[str, ...], https: bool) -> ASGIApp:
-    """Wraps the whole application; owner and control answers are never stored by a cache."""
+    """Wraps the whole application; owner and control answers are never stored by a cache, nor told to other sites."""
     policy = CSP.format(script_hashes=" ".join(f"'{value}'" for value in script_hashes)).encode()
     always = [*FIXED, (b"content-security-policy", policy), *([HSTS] if https else [])]
+    private = list({**dict(always), **dict(PRIVATE)}.items())
 
     async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != ScopeType.HTTP:
             await app(scope, receive, send)
             return
-        extra = [*always, (b"cache-control", b"no-store")] if scope["path"].startswith(PRIVATE_PATHS) else always
+        extra = private if scope["path"].startswith(PRIVATE_PATHS) else always
         await app(scope, receive, _adding(send, extra))
 
     return wrapped

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection
 from sqlalchemy import text as sql
 
-from bridge.memory.forget import Forgotten, forget_last_exchange, forget_messages
+from bridge.memory.forget import Forgotten, forget_last_exchange, forget_messages, forget_sources
 from bridge.memory.naming import messages_named
 from bridge.memory.quoting import Quoting
 from bridge.store.context_records import keep_context
@@ -101,6 +101,18 @@ async def test_the_last_exchange_goes_with_its_reply_that_still_waits(world: Mem
     assert (done.messages, done.replies) == (1, 1) and again.messages == 1 and nothing == Forgotten()
     assert await world.scalar("SELECT count(*) FROM parts WHERE state = 'intent'") == 0
     assert await world.scalar("SELECT count(*) FROM parts WHERE text <> ''") == 0
+
+
+async def test_a_source_takes_its_whole_exchange_with_it_whichever_side_is_named(world: MemoryWorld) -> None:
+    await world.store.write(_exchange, world.me, SECRET, "好，收着", after())
+    await world.store.write(_exchange, world.me, EDITED, "好，也收着", after(days=1))
+
+    by_message = await world.store.write(forget_sources, [f"event-{after()}"], after(days=2))
+    by_reply = await world.store.write(forget_sources, [f"reply-{after(days=1)}", "nobody"], after(days=2))
+
+    assert (by_message.messages, by_message.replies) == (by_reply.messages, by_reply.replies) == (1, 1)
+    assert await world.scalar("SELECT count(*) FROM messages WHERE text <> ''") == 0
+    assert await world.scalar("SELECT count(*) FROM replies WHERE text <> ''") == 0
 
 
 async def test_an_erasure_is_finished_by_the_bridge_itself(world: MemoryWorld) -> None:

@@ -1,5 +1,6 @@
 """The owner's word from the site: forget and edit are carried out once, and what cannot be is said."""
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -32,10 +33,13 @@ async def told(world: MemoryWorld, id_: str, kind: str, **body: str) -> str:
 
 async def test_the_site_can_have_words_forgotten_and_hears_how_many(world: MemoryWorld) -> None:
     trace = await world.say("备用钥匙在第三个花盆下面", after())
+    keys = json.dumps([trace, "nobody"])
 
-    assert await told(world, "i1", "forget", key=trace) == "forgotten: 1 messages, 0 replies"
-    assert await told(world, "i1", "forget", key=trace) == "forgotten: 1 messages, 0 replies"
-    assert (await told(world, "i2", "forget", key="nobody")).startswith("not done: 'nobody' is neither")
+    assert await told(world, "i1", "forget", sources=keys) == "forgotten: 1 messages, 0 replies"
+    assert await told(world, "i1", "forget", sources=keys) == "forgotten: 1 messages, 0 replies"
+    assert await told(world, "i2", "forget", sources=keys) == "forgotten: 0 messages, 0 replies"
+    assert (await told(world, "i3", "forget", sources="{")).startswith("not done")
+    assert (await told(world, "i4", "forget", sources="7")) == "not done: sources must be a JSON array of keys"
     assert await world.scalar("SELECT text FROM messages") == ""
 
 

@@ -290,3 +290,45 @@ async def test_what_changes_for_readers_is_in_the_audit_chain_and_each_keystroke
         actions = ["undid_publication", "published_article", "made_article", "became_owner"]
         assert [line.deed.action for line in lines] == actions
         assert await world.parts.store.read(audit.verify) is None
+
+
+# --- preview links
+
+
+async def a_link(world: DeskWorld, article: int) -> str:
+    page = (await world.press(f"/owner/drafts/{article}/links")).text
+    found = re.search(r"http://desk\.test(/owner/preview/[A-Za-z0-9_-]+)", page)
+    assert found is not None
+    return found[1]
+
+
+async def test_a_preview_link_shows_the_draft_of_this_moment_and_nothing_of_the_desk(tmp_path: Path) -> None:
+    async with a_desk(tmp_path) as world:
+        await world.claim()
+        article = await write(world, body="Water **first**.")
+        link = await a_link(world, article)
+        await save(world, article, 1, body="Leaves **first**.")
+
+        page = await world.client.get(link)
+
+        assert page.status_code == 200 and "Leaves <strong>first" in page.text
+        assert "noindex" in page.text and page.headers["cache-control"] == "no-store"
+        assert page.headers["referrer-policy"] == "same-origin"
+        assert "set-cookie" not in page.headers and "/owner/inbox" not in page.text and "csrf" not in page.text
+        assert link.rpartition("/")[2] not in (await world.get(f"/owner/drafts/{article}/links")).text
+        assert (await world.client.get("/posts/on-tea")).status_code == 404
+
+
+async def test_a_preview_link_ends_after_a_week_or_when_the_owner_says_so(tmp_path: Path) -> None:
+    async with a_desk(tmp_path) as world:
+        await world.claim()
+        article = await write(world)
+        first, second = await a_link(world, article), await a_link(world, article)
+        await world.press(f"/owner/drafts/{article}/links/end")
+        third = await a_link(world, article)
+
+        assert [(await world.client.get(link)).status_code for link in (first, second, third)] == [404, 404, 200]
+        world.time.pass_ms(7 * 24 * 60 * 60 * 1000)
+        assert (await world.client.get(third)).status_code == 404
+        for path in ("/owner/preview/x", "/owner/preview/%00", "/owner/preview/" + "A" * 43):
+            assert (await world.client.get(path)).status_code == 404

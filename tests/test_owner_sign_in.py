@@ -259,7 +259,7 @@ async def _each_unsafe_route(world: DeskWorld) -> list[str]:
     return found
 
 
-BEFORE_THE_DOOR = {"/setup", "/owner/sign-in"}
+BEFORE_THE_DOOR = {"/setup", "/owner/sign-in", "/owner/sign-in/passkey", "/owner/sign-in/passkey/options"}
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import Connection
+from sqlalchemy import text as sql
 
 from bridge.memory.preferences import edit_preference, note_again, preference_records, undo_preference
 from bridge.memory.statement_rules import RULES, Rule
@@ -162,3 +164,28 @@ async def test_a_guests_statements_stay_with_the_guest(world: MemoryWorld) -> No
     assert [record.text for record in await world.store.read(preference_records, [guest], after(days=1))] == [
         "Call me Gus."
     ]
+
+
+async def test_the_owner_is_one_person_on_all_platforms_but_not_in_a_group(world: MemoryWorld) -> None:
+    phone = await world.open("telegram:1", "5", "owner")
+    group = await world.open("telegram:1", "-9", "owner")
+    await world.say("叫我小林", after(), where=phone)
+    await world.say("别叫我小林了，叫我老林", after(days=1))
+    for sender in ("owner", "somebody"):
+        await world.store.write(_spoke, sender)
+
+    assert await world.stated(after(days=2)) == ["别叫我小林了，叫我老林"]
+    assert [one.text for one in (await world.ask("…", after(days=2), phone)).material.preferences] == [
+        "别叫我小林了，叫我老林"
+    ]
+    assert (await world.ask("…", after(days=2), group)).material.preferences == ()
+
+
+def _spoke(conn: Connection, sender: str) -> None:
+    conn.execute(
+        sql(
+            "INSERT INTO events (trace, account, event_key, kind, chat, sender, body_hash, outcome, received_at_ms) "
+            "VALUES (:sender, 'telegram:1', :sender, 'message', '-9', :sender, '', 'stranger', 0)"
+        ),
+        {"sender": sender},
+    )

@@ -57,6 +57,10 @@ QUOTING_MESSAGES = sql(
     "SELECT id, text FROM messages WHERE speaker = 'persona' AND reply_id IS NULL AND said_at_ms >= :since "
     "AND text <> '' AND conversation_id = :conversation"
 )
+SOURCE = sql(
+    "SELECT turn_id, id AS message_id FROM messages WHERE trace = :trace "
+    "UNION ALL SELECT turn_id, NULL FROM replies WHERE trace = :trace"
+)
 REPLIES_OF = sql("SELECT id FROM replies WHERE turn_id = :turn AND text <> ''")
 HEARD_AS = sql("SELECT id FROM messages WHERE reply_id = :reply")
 BLANK_PARTS = sql("UPDATE parts SET text = '' WHERE reply_id = :reply AND state <> 'sending'")
@@ -86,12 +90,26 @@ class Forgotten:
 def forget_last_exchange(conn: Connection, conversation: Conversation, now: Instant) -> Forgotten:
     """Both sides of the newest turn."""
     turn = conn.execute(LAST_TURN, {"conversation": conversation.id}).scalar_one()
-    if turn is None:
-        return Forgotten()
+    return Forgotten() if turn is None else _forget_turn(conn, TurnId(turn), now)
+
+
+def forget_sources(conn: Connection, traces: Iterable[str], now: Instant) -> Forgotten:
+    """The whole exchanges that these messages or replies are of; one that is not here any more is passed over."""
+    done = Forgotten()
+    for trace in traces:
+        for row in conn.execute(SOURCE, {"trace": trace}).all():
+            if row.turn_id is not None:
+                done += _forget_turn(conn, TurnId(row.turn_id), now)
+            elif row.message_id is not None:
+                done += forget_messages(conn, [MessageId(row.message_id)], now)
+    return done
+
+
+def _forget_turn(conn: Connection, turn: TurnId, now: Instant) -> Forgotten:
     done = Forgotten()
     for row in conn.execute(REPLIES_OF, {"turn": turn}).all():
         done += _erase_reply(conn, ReplyId(row.id), now)
-    return done + forget_messages(conn, [message.id for message in messages_of_turn(conn, TurnId(turn))], now)
+    return done + forget_messages(conn, [message.id for message in messages_of_turn(conn, turn)], now)
 
 
 def forget_messages(conn: Connection, ids: Iterable[MessageId], now: Instant) -> Forgotten:

@@ -21,7 +21,8 @@ from core.errors import BadInput
 Who = Literal["person", "persona", "other"]
 Format = Literal["jsonl", "telegram", "whatsapp"]
 
-LONGEST_TEXT = 100_000
+LONGEST_TEXT = 50_000
+"""Characters of one message: with its JSON it must fit into one request to the bridge."""
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,7 @@ class MemoryIndex:
 
     def _mend_soon(self) -> None:
         loop = asyncio.get_running_loop()
-        if self._mending is None and loop.time() >= self._mend_at:
+        if self._mending is None and not self._rebuilding.locked() and loop.time() >= self._mend_at:
             self._mend_at = loop.time() + self._mend_every_s
             self._start_mending()
 

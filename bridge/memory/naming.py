@@ -35,6 +35,12 @@ def conversations_named(conn: Connection, chat: str | None) -> list[Conversation
     return found
 
 
+def owners_own(conn: Connection, chat: str | None) -> list[ConversationId]:
+    """Those of the named chat; without a name all that are the owner's, so that nobody else's words hide theirs."""
+    found = conversations_named(conn, chat)
+    return [one.id for one in found if chat is not None or (one.role == "owner" and one.account != APART)]
+
+
 def talking_place(conn: Connection, chat: str | None) -> ConversationId:
     """The conversation a question is imagined in: the named one, or the one the owner last spoke in."""
     found = conversations_named(conn, chat)

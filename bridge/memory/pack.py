@@ -1,6 +1,6 @@
 """Packs what the model is told into one request, measured as the exact bytes that are sent.
 
-Laws (each is a property test): the body is at most the limit; the current message and the newest exchange are in it;
+Laws (each is a property test): the body is at most the limit; the current message is in it, and the newest exchange leaves last;
 a record is in whole or not at all; nothing is in twice; nothing later than the message answered; the body is JSON
 whatever the texts are. What does not fit leaves oldest first: excerpts, then preferences, then related records, then
 older exchanges.
@@ -129,7 +129,7 @@ def _without_oldest(material: Material) -> tuple[Material, str] | None:
             oldest = min(records, key=lambda record: record.said_at)
             rest = tuple(record for record in records if record is not oldest)
             return _replaced(material, name, rest), f"{oldest.kind}:{oldest.key}"
-    if len(material.exchanges) > 1:
+    if material.exchanges:  # the newest last of all: without it the words to be answered may fit
         first = material.exchanges[0].messages[0]
         return replace(material, exchanges=material.exchanges[1:]), f"exchange:{first.trace}"
     return None

@@ -14,6 +14,7 @@ from core.ids import ConversationId, MessageId, Trace
 from core.text.normalise import normalise
 from core.text.tokens import UNIGRAM_MARK, index_tokens
 
+from ..store.conversations import get_conversation
 from ..store.imported import add_imported_message
 from ..store.preferences import (
     Preference,
@@ -26,6 +27,7 @@ from ..store.preferences import (
     of_topic,
 )
 from .pack import Record
+from .scopes import remembered_in
 from .statements import Statement, statements_of
 
 MOST_TOLD = 40
@@ -54,13 +56,17 @@ def note_again(conn: Connection, conversation: ConversationId, message: MessageI
 def _by_topic(conn: Connection, conversation: ConversationId, text: str, said_at: Instant) -> dict[str, Statement]:
     """Of several statements about one topic in one message the last one counts."""
     found = statements_of(text)
-    known = holding(conn, [conversation], said_at) if any(_corrects(one) for one in found) else []
+    known = _known(conn, conversation, said_at) if any(_corrects(one) for one in found) else []
     noted: dict[str, Statement] = {}
     for statement in found:
         topic = _topic_of(statement, known, said_at)
         if topic is not None and not (statement.kind == "correction" and _said_with_another(statement, noted)):
             noted[topic] = statement
     return noted
+
+
+def _known(conn: Connection, conversation: ConversationId, at: Instant) -> list[Preference]:
+    return holding(conn, remembered_in(conn, get_conversation(conn, conversation)), at)
 
 
 def _corrects(statement: Statement) -> bool:
@@ -98,25 +104,27 @@ def _mentions(quote: str, old: str) -> bool:
 def preference_records(conn: Connection, conversations: Sequence[ConversationId], at: Instant) -> tuple[Record, ...]:
     """What held at that moment, oldest first, each with its quote and its date."""
     held = holding(conn, conversations, at)[-MOST_TOLD:]
-    return tuple(_record(conn, one) for one in held)
+    return tuple(_record(conn, conversations, one) for one in held)
 
 
-def _record(conn: Connection, one: Preference) -> Record:
+def _record(conn: Connection, conversations: Sequence[ConversationId], one: Preference) -> Record:
     quote = one.quote
-    if one.kind == "correction" and (corrected := _corrected(conn, one)):
+    if one.kind == "correction" and (corrected := _corrected(conn, conversations, one)):
         quote = f"{corrected.quote}\n{quote}"  # alone it might say `not that, but this` of nobody knows what
     return Record(f"{one.trace}#{one.id}", f"stated_{one.kind}", "person", one.said_at, quote, {})
 
 
-def _corrected(conn: Connection, one: Preference) -> Preference | None:
-    before = [other for other in of_topic(conn, [one.conversation], one.topic) if other.deleted_at is None]
+def _corrected(conn: Connection, conversations: Sequence[ConversationId], one: Preference) -> Preference | None:
+    before = [other for other in of_topic(conn, conversations, one.topic) if other.deleted_at is None]
     return next((other for other in reversed(before) if (other.said_at, other.id) < (one.said_at, one.id)), None)
 
 
-def superseded_messages(conn: Connection, ids: Sequence[int], at: Instant) -> frozenset[int]:
-    """Messages all of whose statements the person has replaced since."""
+def superseded_messages(
+    conn: Connection, conversations: Sequence[ConversationId], ids: Sequence[int], at: Instant
+) -> frozenset[int]:
+    """Messages that stated something, all of which the person has replaced since, wherever that was."""
     stated = [one for one in of_messages(conn, ids) if one.deleted_at is None]
-    held = {one.message for one in stated if one.superseded_at is None or one.superseded_at > at}
+    held = {one.message for one in holding(conn, conversations, at)} if stated else set()
     return frozenset(one.message for one in stated) - held
 
 

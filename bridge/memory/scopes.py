@@ -1,7 +1,7 @@
-"""Whose words may be remembered where: in a conversation its own, and with the owner also what the owner imported.
+"""Whose words may be remembered where: in a conversation its own, and with the owner everything that is the owner's.
 
-Never in a chat that somebody else has written in (a group could read it), never for a guest, and nothing of an import
-that is kept apart.
+The owner is one person on several platforms, so what was said on one is known on the others, imports too. But never in a
+chat that somebody else has written in (a group could read it), never for a guest, and nothing of an import kept apart.
 """
 
 from sqlalchemy import Connection
@@ -18,7 +18,7 @@ APART = Account("import-apart")
 """The account of other people's chats: found by `penfriend memory search` and by nothing else."""
 
 SENDERS = sql("SELECT count(DISTINCT sender) FROM events WHERE account = :account AND chat = :chat")
-OWN_IMPORTS = sql("SELECT id FROM conversations WHERE account = :account ORDER BY id")
+OWNERS = sql("SELECT id FROM conversations WHERE role = 'owner' AND account <> :apart AND id <> :own ORDER BY id")
 
 
 def remembered_in(conn: Connection, conversation: Conversation) -> tuple[ConversationId, ...]:
@@ -28,4 +28,5 @@ def remembered_in(conn: Connection, conversation: Conversation) -> tuple[Convers
         return own
     if conn.execute(SENDERS, {"account": conversation.account, "chat": conversation.chat}).scalar_one() > 1:
         return own
-    return own + tuple(ConversationId(row.id) for row in conn.execute(OWN_IMPORTS, {"account": IMPORTED}))
+    others = conn.execute(OWNERS, {"apart": APART, "own": conversation.id})
+    return own + tuple(ConversationId(row.id) for row in others)

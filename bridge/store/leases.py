@@ -44,6 +44,10 @@ UNUSED = select(leases).where(leases.c.state.in_(("open", "closed")), leases.c.h
 UNKNOWN_SPENT = sql(
     "SELECT COALESCE(sum(spent_micros), 0) FROM lease_entries WHERE lease_id = :id AND kind IN ('unknown', 'adjust')"
 )
+OVERRUN = sql(
+    "SELECT COALESCE(sum(amount_micros), 0) AS whole, COALESCE(sum(spent_micros), 0) AS inside FROM lease_entries "
+    "WHERE lease_id = :id AND kind = 'overrun'"
+)
 SET_STATE = sql("UPDATE leases SET state = :state, updated_at_ms = :now WHERE id = :id AND state IN ('open', 'closed')")
 
 
@@ -141,11 +145,12 @@ def mark_reported(conn: Connection, reports: list[control.LeaseReport], now: Ins
 
 def _report(conn: Connection, row: AnyRow) -> control.LeaseReport:
     unknown = int(conn.execute(UNKNOWN_SPENT, {"id": row.id}).scalar_one())
+    overrun = conn.execute(OVERRUN, {"id": row.id}).one()
     return control.LeaseReport(
         lease=row.id,
-        spent_micros=row.spent_micros - unknown,
+        spent_micros=row.spent_micros - unknown - overrun.inside,
         unknown_micros=unknown,
-        overrun_micros=row.overrun_micros,
+        overrun_micros=overrun.whole,  # also where the lease had room for it: the site freezes its pool for it
         calls=row.used_calls,
         tokens=row.tokens,
     )

@@ -14,6 +14,7 @@ from core.clock import Instant
 from core.document import dump_document, from_markdown, to_html
 from core.errors import BadInput
 
+from ..content.publish import with_first_level
 from ..store import digests, journal, sources
 from ..store.digests import DigestDraft
 from ..store.editions import begin_edition
@@ -61,7 +62,7 @@ def text_of(draft: DigestDraft) -> Text:
 def render(text: Text) -> Rendered:
     """Takes milliseconds a kilobyte: call it on a thread. Errors: DocumentError."""
     document = from_markdown(text.body)
-    return Rendered(text, dump_document(document), to_html(document))
+    return Rendered(text, dump_document(document), to_html(with_first_level(document)))
 
 
 def find(conn: Connection, digest: int) -> DigestDraft:

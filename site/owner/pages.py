@@ -44,6 +44,8 @@ STANDS_AT = {
     "draft_conflict.html": "/owner/drafts",
     "versions.html": "/owner/drafts",
     "exchange.html": "/owner/memory",
+    "pictures.html": "/owner/drafts",
+    "links.html": "/owner/drafts",
 }
 
 

@@ -129,7 +129,8 @@ async def give_instructions(
     await door.open(request, "bridge")
     await door.write(request, _nothing)
     for _ in range(int(wait / LOOK_EVERY_S)):
-        if await parts.store.read(instructions.open_ones):
+        open_ones = await parts.store.read(instructions.open_ones)
+        if open_ones or parts.leaving():
             break
         await asyncio.sleep(LOOK_EVERY_S)
     found = await parts.store.write(_hand_out, parts.clock())

@@ -144,7 +144,7 @@ async def save(
         return _refused(request, desk, session, Editor(form, draft, public, faults=frozenset({"taken"})))
     except DraftConflict as conflict:
         return await _conflict(request, desk, session, form, conflict.current, public)
-    if _by_script(request):
+    if by_script(request):
         return Response({"version": after.version, "slug": after.article.slug})
     return Redirect(f"{DRAFTS}/{article}", status_code=303)
 
@@ -152,7 +152,7 @@ async def save(
 async def _conflict(
     request: AnyRequest, desk: DeskPages, session: Session, form: Form, current: Draft, public: int
 ) -> Response[Any]:
-    if _by_script(request):
+    if by_script(request):
         return Response({"version": current.version}, status_code=409)
     saved = await asyncio.to_thread(form_of, current)
     differs = await asyncio.to_thread(compare, whole_text(saved), whole_text(form))
@@ -168,7 +168,7 @@ def whole_text(form: Form) -> str:
 
 
 def _refused(request: AnyRequest, desk: DeskPages, session: Session, editor: Editor) -> Response[Any]:
-    if _by_script(request):
+    if by_script(request):
         return Response({"faults": sorted(editor.faults), "detail": editor.body_fault}, status_code=400)
     return desk.page("draft.html", session, status=400, editor=editor)
 
@@ -188,7 +188,7 @@ async def preview(
     wanted = await _judged(form, draft)
     fault = wanted.body_fault if isinstance(wanted, Editor) else ""
     page = "" if fault else await asyncio.to_thread(shown, form.body)
-    if _by_script(request):
+    if by_script(request):
         nodes: list[Node] = tree(page)
         return Response({"detail": fault, "nodes": nodes})
     named = wanted.faults if isinstance(wanted, Editor) else frozenset()
@@ -226,7 +226,7 @@ def deed(session: Session, action: str, article: int, detail: str = "") -> audit
     return audit.Deed("owner", session.address, action, f"article {article}", detail)
 
 
-def _by_script(request: AnyRequest) -> bool:
+def by_script(request: AnyRequest) -> bool:
     return request.headers.get("accept", "") == "application/json"
 
 

@@ -14,10 +14,10 @@ from sqlalchemy import Connection
 
 from core.clock import Instant
 from core.control.messages import DraftFact
-from core.document import from_markdown, to_html
 
 from ..inbox import claims as batches
 from ..inbox import review
+from ..inbox.leaks import Leak, leaks
 from ..owner.door import AnyRequest, fields_of, number_in
 from ..owner.line_diff import compare
 from ..owner.pages import DeskPages
@@ -108,7 +108,7 @@ async def _review(
     if seen is None:
         raise NotFoundException
     text = review.text_of(seen.draft)
-    shown = await asyncio.to_thread(_shown, text.body)
+    shown, warnings = await asyncio.to_thread(_looked_at, text, [source.text for source in seen.sources])
     return desk.page(
         "review.html",
         session,
@@ -118,11 +118,13 @@ async def _review(
         shown=shown,
         text_hash=text.hash,
         error=error,
+        warnings=warnings,
     )
 
 
-def _shown(body: str) -> str:
-    return to_html(from_markdown(body))
+def _looked_at(text: review.Text, talk: list[str]) -> tuple[str, tuple[Leak, ...]]:
+    """What readers would see, and what in it the owner should look at first."""
+    return review.render(text).html, leaks(f"{text.title}\n{text.body}", talk)
 
 
 @post("/inbox/{digest:int}/edit", status_code=200)

@@ -17,7 +17,7 @@ from ..owner.attempts import TooMany, begin_try
 from ..owner.door import AnyRequest, browser_of, fields_of
 from ..owner.pages import DeskPages
 from ..parts import Parts
-from ..store import audit, owners
+from ..store import audit, owners, passkeys
 from ..store import sessions as rows
 from ..store.sessions import Session
 
@@ -34,7 +34,8 @@ async def security_page(
 
 async def _page(parts: Parts, desk: DeskPages, session: Session, error: str, status: int) -> Response[str]:
     live = [one for one in await parts.store.read(rows.every) if sessions.is_live(one, parts.clock())]
-    return desk.page("security.html", session, status=status, sessions=live, error=error)
+    keys = await parts.store.read(passkeys.every)
+    return desk.page("security.html", session, status=status, sessions=live, passkeys=keys, error=error)
 
 
 @post("/security/sessions/{id_hash:str}/end", status_code=200)

@@ -81,3 +81,33 @@ form.addEventListener("input", () => {
     settle();
   }, IDLE_MS);
 });
+
+// A picture that is pasted or dropped is sent, and its line stands where the cursor was.
+const text = form.elements.body;
+
+async function take(file) {
+  const sent = new FormData();
+  sent.append("picture", file);
+  const headers = { accept: "application/json", "x-csrf-token": document.body.dataset.csrf };
+  say(form.dataset.saving);
+  try {
+    const answer = await fetch("/owner/pictures", { method: "POST", headers, body: sent });
+    const told = await answer.json();
+    if (answer.ok) {
+      text.setRangeText(`\n${told.markdown}\n`, text.selectionStart, text.selectionEnd, "end");
+      say("");
+      form.dispatchEvent(new Event("input"));
+    } else say(told.detail);
+  } catch {
+    say(form.dataset.away);
+  }
+}
+
+for (const [kind, from] of [["paste", "clipboardData"], ["drop", "dataTransfer"]]) {
+  text.addEventListener(kind, (event) => {
+    const files = [...event[from].files].filter((file) => file.type.startsWith("image/"));
+    if (files.length === 0) return;
+    event.preventDefault();
+    for (const file of files) take(file);
+  });
+}
