@@ -201,8 +201,7 @@ async def test_a_closing_report_that_was_not_heard_is_told_again_and_counted_onc
     async with a_world(tmp_path) as world:
         world.say("hello")
         await world.settle()
-        number = len(world.site.requests)
-        world.site.faults = ["none"] * number + ["unanswered"]
+        world.site.fail_next("unanswered", 1)
         await world.gateway.grants.close()
         await world.gateway.grants.renew()
 
@@ -215,7 +214,7 @@ async def test_without_the_site_messages_are_kept_and_paid_work_waits(tmp_path: 
         world.say("hello")
         await world.settle()
         world.watch.advance(HOUR_MS)
-        world.site.faults = ["none"] * len(world.site.requests) + ["unreachable"] * 30
+        world.site.fail_next("unreachable", 30)
         world.say("again")
         for _ in range(4):
             await world.round()
@@ -232,7 +231,7 @@ async def test_what_waited_more_than_a_day_is_told_and_not_answered(tmp_path: Pa
         world.say("hello")
         await world.settle()
         world.watch.advance(HOUR_MS)
-        world.site.faults = ["none"] * len(world.site.requests) + ["unreachable"] * 8
+        world.site.fail_next("unreachable", 8)
         world.say("again")
         for _ in range(3):
             await world.round()

@@ -7,6 +7,7 @@ import pytest
 
 from core.control.messages import SyncAnswer, SyncBatch
 from core.errors import ControlRefused
+from tests.fakes.site_double import Fault
 
 from .crash.world import Script, World, a_world
 
@@ -24,11 +25,11 @@ async def test_both_sides_and_every_state_reach_the_site_once(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("fault", ["unreachable", "unanswered"])
-async def test_a_round_the_site_did_not_answer_is_told_again_and_kept_once(tmp_path: Path, fault: str) -> None:
+async def test_a_round_the_site_did_not_answer_is_told_again_and_kept_once(tmp_path: Path, fault: Fault) -> None:
     async with a_world(tmp_path) as world:
         world.say("hello")
         await world.round()
-        world.site.faults = ["none"] * len(world.site.requests) + [fault] * 4
+        world.site.fail_next(fault, 4)
         await world.settle()
 
         assert world.at_rest()
@@ -39,7 +40,7 @@ async def test_a_round_the_site_did_not_answer_is_told_again_and_kept_once(tmp_p
 async def test_a_reply_does_not_wait_for_the_site(tmp_path: Path) -> None:
     async with a_world(tmp_path) as world:
         await world.round()
-        world.site.faults = ["none"] * len(world.site.requests) + ["unreachable"] * 99
+        world.site.fail_next("unreachable", 99)
         world.say("hello")
         await world.settle(rounds=6)
 
@@ -56,7 +57,7 @@ async def test_what_the_site_refuses_does_not_hold_up_the_rest(tmp_path: Path) -
                 raise ControlRefused("the site refused: bad request", 400)
             return await keep(batch)
 
-        world.site.sync = sync  # type: ignore[method-assign]  # a site that cannot take one record
+        vars(world.site)["sync"] = sync  # a site that cannot take one record
         for text in ("one", "poison", "three"):
             world.say(text)
         await world.settle()
@@ -74,7 +75,7 @@ async def test_a_site_that_answers_for_nothing_is_not_asked_in_a_hurry(tmp_path:
         async def sync(_batch: SyncBatch) -> SyncAnswer:
             return SyncAnswer(kept=())
 
-        world.site.sync = sync  # type: ignore[assignment,method-assign]  # a site that keeps nothing and says nothing
+        vars(world.site)["sync"] = sync  # a site that keeps nothing and says nothing
         world.say("hello")
         await world.round()
 
@@ -97,7 +98,7 @@ async def test_held_and_failed_parts_are_told_too(tmp_path: Path) -> None:
 async def test_it_goes_on_after_a_restart_where_it_was(tmp_path: Path) -> None:
     async with a_world(tmp_path) as world:
         await world.round()
-        world.site.faults = ["none"] * len(world.site.requests) + ["unreachable"] * 99
+        world.site.fail_next("unreachable", 99)
         world.say("hello")
         await world.settle(rounds=6)
         waiting = world.rows("SELECT count(*) FROM sync_records WHERE synced_at_ms IS NULL")

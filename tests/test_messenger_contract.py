@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from bridge.channels.console import ConsoleChannel
-from bridge.channels.contract import Batch, Channel, Outgoing, SendOutcome, Sent, Update
+from bridge.channels.contract import Batch, Channel, Outgoing, SendOutcome, Sent, Update, UpdateKind
 from core.clock import Instant
-from core.ids import ChatId
+from core.ids import ChatId, EventKey, SenderId
 from tests.fakes.messenger import Platform
 
-from .crash.world import World, a_world
+from .crash.world import a_world
 
 PART = Outgoing(ChatId("ann"), "你好", "pf-1-1", answers="m1")
 
@@ -30,11 +30,9 @@ class Rig:
 
 def a_fake(folder: Path) -> Rig:
     platform = Platform(folder)
-    world = World.__new__(World)
-    world.platform, world.watch = platform, type("Clock", (), {"now": staticmethod(lambda: Instant(1))})()
 
     async def say(key: str, text: str) -> None:
-        world.say(text, key)
+        platform.push(Update(EventKey(key), UpdateKind.MESSAGE, ChatId("ann"), SenderId("ann"), '{"raw": 1}', text))
 
     return Rig(platform, say, lambda: platform.texts)
 

@@ -41,6 +41,14 @@ class Mutant:
     how: str = "image"
 
 
+def _put(module: Anything, name: str, mistaken: Anything) -> None:
+    setattr(module, name, mistaken)
+
+
+def _of(module: Anything, name: str) -> Anything:
+    return getattr(module, name)
+
+
 def _replaced(module: Anything, name: str, made: Callable[[Anything], Anything]) -> None:
     setattr(module, name, made(getattr(module, name)))
 
@@ -51,7 +59,7 @@ def blind_resend() -> None:
         return original(conn, *args)
 
     original = recover.recover
-    gateway.recover = recover_and_resend  # type: ignore[assignment]
+    _put(gateway, "recover", recover_and_resend)
 
 
 def no_sending_mark() -> None:
@@ -80,8 +88,8 @@ def release_unknown() -> None:
             ending = attempts.Ending(AttemptEvent.RELEASED, ending.outcome, "", proof=budget.Proof.NOT_SENT)
         original(conn, attempt, ending, now, **more)
 
-    original = answer.end_attempt
-    answer.end_attempt = end  # type: ignore[assignment]
+    original = _of(answer, "end_attempt")
+    _put(answer, "end_attempt", end)
 
 
 def retry_model() -> None:
@@ -99,8 +107,9 @@ def retry_model() -> None:
             attempts.allow_again(conn, turn)
             turns.move_turn(conn, turn, TurnEvent.ASKED_AGAIN, now)
 
-    original = answer.lose_attempt
-    answer.lose_attempt = recover.lose_attempt = lose  # type: ignore[assignment]
+    original = _of(answer, "lose_attempt")
+    _put(answer, "lose_attempt", lose)
+    _put(recover, "lose_attempt", lose)
 
 
 def confirm_before_keeping() -> None:
@@ -109,7 +118,7 @@ def confirm_before_keeping() -> None:
         return await original(self, channel, batch)
 
     original = reception.Reception.take_in
-    reception.Reception.take_in = take_in  # type: ignore[assignment, method-assign]
+    _put(reception.Reception, "take_in", take_in)
 
 
 def split_reply() -> None:
@@ -117,14 +126,14 @@ def split_reply() -> None:
 
     async def answer_in_two(parts: Anything, turn: Anything) -> Anything:
         kept: list[tuple[Anything, ...]] = []
-        answer._reply = lambda _conn, *args: kept.append(args)  # type: ignore[assignment]
+        _put(answer, "_reply", lambda _conn, *args: kept.append(args))
         result = await original(parts, turn)
         for args in kept:
             await parts.store.write(reply, *args)
         return result
 
     original, reply = answer.answer_turn, answer._reply
-    gateway.answer_turn = answer_in_two  # type: ignore[assignment]
+    _put(gateway, "answer_turn", answer_in_two)
 
 
 def sent_before_the_platform_says_so() -> None:
@@ -134,7 +143,7 @@ def sent_before_the_platform_says_so() -> None:
         await parts.store.write(deliver.keep_outcome, parts, waiting.part.id, claimed, parts.clock())
         await channel.send(outgoing)
 
-    deliver._send = send  # type: ignore[assignment]
+    _put(deliver, "_send", send)
 
 
 def timeout_is_failed() -> None:
@@ -151,8 +160,8 @@ def no_dedupe() -> None:
         again = seen[new.event_key] > 1
         return add(conn, replace(new, event_key=f"{new.event_key}~{seen[new.event_key]}") if again else new)
 
-    intake.find_event = lambda *_args: None  # type: ignore[assignment]
-    intake.add_event = add_under_a_new_key  # type: ignore[assignment]
+    _put(intake, "find_event", lambda *_args: None)
+    _put(intake, "add_event", add_under_a_new_key)
 
 
 def release_on_cancel() -> None:
@@ -166,11 +175,11 @@ def release_on_cancel() -> None:
 def cursor_before_events() -> None:
     async def take_in(self: Anything, channel: Platform, batch: Anything) -> Anything:
         rules, now = self._rules(channel), self.clock()
-        await self.store.write(intake.keep_cursor, rules.account, rules.fingerprint, batch.cursor, now)
+        await self.store.write(_of(intake, "keep_cursor"), rules.account, rules.fingerprint, batch.cursor, now)
         return await original(self, channel, batch)
 
     original = reception.Reception.take_in
-    reception.Reception.take_in = take_in  # type: ignore[assignment, method-assign]
+    _put(reception.Reception, "take_in", take_in)
 
 
 def never_gives_up() -> None:
@@ -179,7 +188,7 @@ def never_gives_up() -> None:
 
 def marked_before_told() -> None:
     async def sync_blindly(self: Anything) -> bool:
-        waiting = await self.store.read(sync.waiting_records)
+        waiting = await self.store.read(_of(sync, "waiting_records"))
         await self.store.write(sync._mark, [(record, None) for record in waiting], self.clock())
         return (
             await original(self)
@@ -189,7 +198,7 @@ def marked_before_told() -> None:
         )
 
     original = sync.Syncing.sync_waiting
-    sync.Syncing.sync_waiting = sync_blindly  # type: ignore[method-assign]
+    _put(sync.Syncing, "sync_waiting", sync_blindly)
 
 
 def unknown_ends_by_time() -> None:
@@ -198,11 +207,12 @@ def unknown_ends_by_time() -> None:
         now = args[-1]
         for row in rows:
             conn.execute(sql("UPDATE parts SET state = 'failed' WHERE id = :id"), {"id": row.id})
-            replies.note_step(conn, "part", row.id, "unknown", "failed", now)
+            _of(replies, "note_step")(conn, "part", row.id, "unknown", "failed", now)
         return original(conn, *args)
 
     original = deliver.expire_old
-    deliver.expire_old = recover.expire_old = expire  # type: ignore[assignment]
+    _put(deliver, "expire_old", expire)
+    _put(recover, "expire_old", expire)
 
 
 def strangers_words_are_kept() -> None:
@@ -216,57 +226,51 @@ def strangers_words_are_kept() -> None:
 
 
 def silence_after_failure() -> None:
-    answer.tell = lambda *_args, **_facts: None  # type: ignore[assignment]
+    _put(answer, "tell", lambda *_args, **_facts: None)
 
 
 def hole_in_a_reply() -> None:
     """What follows a part in doubt is not held, but given up."""
-    deliver._hold_the_rest = lambda *_args: None  # type: ignore[assignment]
+    _put(deliver, "_hold_the_rest", lambda *_args: None)
     replies.WAITING = sql(replies.WAITING.text.replace("AND earlier.state NOT IN ('sent', 'accepted')", "AND 1 = 0"))
 
 
 def deferred_begin() -> None:
-    _replaced(
-        transaction.Transactions,
-        "__init__",
-        lambda init: lambda self, made: (init(self, made), setattr(self, "_begin_text", "BEGIN"))[0],
-    )
+    def init(self: Anything, made: Anything) -> None:
+        original(self, made)
+        self._begin_text = "BEGIN"
+
+    original = transaction.Transactions.__init__
+    _put(transaction.Transactions, "__init__", init)
 
 
 def synchronous_normal() -> None:
-    _replaced(
-        engine,
-        "prepare_sqlite",
-        lambda prepare: (
-            lambda driver, path, *, read_only: (
-                prepare(driver, path, read_only=read_only),
-                driver.execute("PRAGMA synchronous=NORMAL"),
-            )[0]
-        ),
-    )
+    def prepare(driver: Anything, path: Anything, *, read_only: bool) -> None:
+        original(driver, path, read_only=read_only)
+        driver.execute("PRAGMA synchronous=NORMAL")
+
+    original = engine.prepare_sqlite
+    _put(engine, "prepare_sqlite", prepare)
 
 
 def no_rollback_after_a_failed_commit() -> None:
-    transaction.Transactions._undo = lambda self: None  # type: ignore[method-assign]
+    _put(transaction.Transactions, "_undo", lambda self: None)
 
 
 def retry_after_a_failed_sync() -> None:
-    transaction.broken_by = lambda error: None  # type: ignore[assignment]
+    _put(transaction, "broken_by", lambda error: None)
 
 
 def side_effect_in_a_body() -> None:
     seen: list[Anything] = []
-    _replaced(
-        intake,
-        "_accept",
-        lambda accept: (
-            lambda taking, update, bound: (
-                seen.append(update),
-                accept(taking, update, bound),
-                setattr(taking.admitted, "accepted", len(seen)),
-            )[1]
-        ),
-    )
+
+    def accept(taking: Anything, update: Anything, bound: Anything) -> None:
+        original(taking, update, bound)
+        seen.append(update)
+        taking.admitted.accepted = len(seen)
+
+    original = intake._accept
+    _put(intake, "_accept", accept)
 
 
 MUTANTS: tuple[Mutant, ...] = (

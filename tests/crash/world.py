@@ -103,13 +103,17 @@ class WatchedStore(Store):
         what = getattr(fn, "__name__", "body").strip("_")
         reach(f"{self._name} {what} before")
         await asyncio.sleep(0)
-        value = await (super().write(_twice, fn, *args) if self.twice else super().write(fn, *args))
+        value: T
+        if self.twice:
+            value = await super().write(_twice, fn, args)
+        else:
+            value = await super().write(fn, *args)
         reach(f"{self._name} {what} committed")
         await asyncio.sleep(0)
         return value
 
 
-def _twice(conn: Connection, fn: Callable[[Connection, *Args], T], *args: *Args) -> T:
+def _twice(conn: Connection, fn: Callable[[Connection, *Args], T], args: tuple[*Args]) -> T:
     try:
         with conn.begin_nested():
             fn(conn, *args)
@@ -269,8 +273,8 @@ class World:
         return await carry_out_next(self.gateway.instructing, 0)
 
     def at_rest(self) -> bool:
-        counts = self.rows(AT_REST)[0]
-        return not self.platform.has_news(self.cursor) and not any(counts)
+        busy = any(count != 0 for count in self.rows(AT_REST)[0])
+        return not busy and not self.platform.has_news(self.cursor)
 
     def rows(self, query: str, **values: object) -> list[tuple[object, ...]]:
         """Of the bridge's store."""

@@ -48,6 +48,10 @@ class SiteDouble(ControlClient):
         self.faults: Sequence[str] = faults
         self._settings, self._now, self._mint, self._reach = settings, clock, mint, reach
 
+    def fail_next(self, fault: Fault, times: int = 1) -> None:
+        quiet: list[Fault] = ["none"] * len(self.requests)
+        self.faults = quiet + [fault] * times
+
     async def grant(self, request: messages.GrantRequest) -> messages.Grant:
         terms, language = lease_rules(self._settings), self._settings.persona.language
         lease = LeaseId(self._mint())
