@@ -114,7 +114,9 @@ class Gateway:
         found = await self.store.write(recover, self.answering, self.delivering, self.clock())
         for what, number in (+found).items():
             log.warning("found at start", what=what, number=number)
-        if await self.store.read(find_grant) is not None:
+        grant = await self.store.read(find_grant)
+        if grant is not None:
+            self.grants.resume(grant)
             self.acquainted.set()
         await self.memory.catch_up()
 
