@@ -15,9 +15,10 @@ from core.ids import Account, PartId, Trace, TurnId
 from core.settings import Settings
 from core.store import Store
 
-from .answer import Mint, reply_record
+from .answering import Mint
 from .channels.contract import Capabilities, Channel, Outgoing, SendOutcome, Sent
 from .notices import line
+from .speaking import reply_record
 from .store.conversations import (
     Conversation,
     conversation_of_owner,
@@ -179,7 +180,7 @@ def keep_outcome(
     if outcome.kind is Sent.NOT_SENT:
         back_off = min(RETRY_MS * 2 ** min(found.tries - 1, 10), LONGEST_RETRY_MS)
         not_before = Instant(now + max(outcome.retry_after_ms or 0, back_off))
-    elif outcome.kind in (Sent.SENT, Sent.ACCEPTED, Sent.UNKNOWN):
+    elif outcome.kind in (Sent.SENT, Sent.ACCEPTED, Sent.UNKNOWN) and found.state is PartState.SENDING:
         note_outbound(conn, get_reply(conn, found.reply).conversation)  # the platform may have counted it
     move_part(
         conn,

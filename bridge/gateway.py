@@ -25,7 +25,8 @@ from core.settings import Settings
 from core.store import Store
 from core.text.split import Unit
 
-from .answer import Answering, Mint, answer_turn
+from .answer import answer_turn
+from .answering import Answering, Mint
 from .channels.console import ConsoleChannel
 from .channels.contract import Capabilities, Channel, ChannelStopped
 from .deliver import Delivering, deliver_waiting

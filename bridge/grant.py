@@ -15,7 +15,7 @@ from core.errors import ControlError
 from core.ids import Trace
 from core.store import Store
 
-from .answer import Mint
+from .answering import Mint
 from .notices import Language, language_of, line
 from .store.bindings import replace_bindings
 from .store.grants import find_grant, keep_grant

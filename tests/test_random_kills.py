@@ -164,6 +164,7 @@ async def until_ready(home: Home) -> None:
 
 
 async def come_to_rest(home: Home, telegram: TelegramServer) -> None:
+    await until_ready(home)
     async with asyncio.timeout(REST_S):
         quiet = 0
         while quiet < 4:
