@@ -86,12 +86,17 @@ async def deliver_waiting(parts: Delivering, channel: Channel) -> int | None:
     if quiet := _quiet_for(parts, channel.account, now):
         return quiet if waiting else None
     for one in waiting:
-        if one.part.not_before > parts.clock():
+        if _must_wait(one.part, parts.clock()):
             continue
         await _send(parts, channel, one)
         return max(1, _quiet_for(parts, channel.account, parts.clock()))
     later = [one.part.not_before - now for one in waiting]
     return max(1, min(later)) if later else None
+
+
+def _must_wait(part: Part, now: Instant) -> bool:
+    """A part that changed in the future waits for a clock that was set back since: it goes now."""
+    return part.updated_at <= now < part.not_before
 
 
 def _quiet_for(parts: Delivering, account: Account, now: Instant) -> int:
