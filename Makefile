@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: up test check crash crash-night recall bench-recall format clean
+.PHONY: up test check crash crash-night recall bench-recall bench-site bench format clean
 
 up: .venv/.run
 	@exec $(BIN)/penfriend up
@@ -29,6 +29,14 @@ recall: .venv/.dev
 
 bench-recall: .venv/.dev
 	$(BIN)/python -m bench.recall $(DATA) --sizes 10000,100000 --plot docs/recall.svg
+
+# What a page and a question cost, beside a bare application in the same run.
+bench-site: .venv/.dev
+	$(BIN)/python -m bench.site
+
+# What durability costs, as ratios to plain SQLite in the same run.
+bench: .venv/.dev
+	$(BIN)/python -m bench.store
 
 format: .venv/.dev
 	$(BIN)/ruff format .

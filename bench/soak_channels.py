@@ -18,10 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bridge.channels.contract import ChannelTrouble
-from bridge.deliver import Delivering
 from bridge.prove import Proving, prove_unknown
-from core.ids import new_ulid
-from core.settings import Settings
 from tests.channel_labs import LABS, Lab
 from tests.channel_world import World, a_world
 from tests.synapse import Synapse
@@ -85,10 +82,7 @@ class Soak:
         await self._deliver()
 
     async def _deliver(self) -> None:
-        delivering = Delivering(
-            self.world.store, Settings(), self.world.now, new_ulid, lambda _account: self.world.channel.capabilities
-        )
-        await prove_unknown(self.proving, delivering, self.world.channel)
+        await prove_unknown(self.proving, self.world.delivering(), self.world.channel)
         await self.world.deliver(most=1000)
 
     async def _settle(self) -> None:

@@ -71,9 +71,12 @@ class World:
             await self.store.write(_echo, turn, self.channel, self.now())
         return len(turns)
 
+    def delivering(self) -> Delivering:
+        return Delivering(self.store, Settings(), self.now, new_ulid, lambda _account: self.channel.capabilities)
+
     async def deliver(self, most: int = 100) -> None:
         """Sends until nothing may be sent, turning the clock where a part has to wait."""
-        delivering = Delivering(self.store, Settings(), self.now, new_ulid, lambda _account: self.channel.capabilities)
+        delivering = self.delivering()
         for _ in range(most):
             wait_ms = await deliver_waiting(delivering, self.channel)
             if wait_ms is None:

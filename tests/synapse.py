@@ -97,10 +97,17 @@ class User:
 
     def heard(self, room: str, sender: "User") -> list[str]:
         """What somebody has said in a room, oldest first."""
-        chunk = self.call("GET", f"/rooms/{room}/messages?dir=b&limit=500")["chunk"]
-        assert isinstance(chunk, list)
-        said = [event for event in chunk if event["type"] == "m.room.message" and event["sender"] == sender.id]
-        return [event["content"]["body"] for event in reversed(said)]
+        said: list[str] = []
+        place = ""
+        while True:
+            page = self.call("GET", f"/rooms/{room}/messages?dir=b&limit=500{place}")
+            chunk = page["chunk"]
+            assert isinstance(chunk, list)
+            ours = [one for one in chunk if one["type"] == "m.room.message" and one["sender"] == sender.id]
+            said += [event["content"]["body"] for event in ours]
+            if not chunk or "end" not in page:
+                return said[::-1]
+            place = f"&from={page['end']}"
 
 
 class Synapse:

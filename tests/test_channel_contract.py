@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bridge.channels.contract import ChannelTrouble
+from bridge.deliver import deliver_waiting
 
 from .channel_labs import LABS, Lab
 from .channel_world import World, a_world
@@ -182,6 +183,21 @@ async def test_long_answers_go_in_parts_in_order(lab: Lab, world: World) -> None
 
     assert len(lab.delivered()) > (0 if world.channel.capabilities.limit > 6000 else 1)
     assert "".join(lab.delivered()) == f"You said: {text}"
+
+
+async def test_two_sends_keep_the_pace_the_channel_asks_for(lab: Lab, world: World) -> None:
+    await lab.say("word " * 2_400)
+    await world.poll()
+    await world.answer()
+    delivering = world.delivering()
+
+    wait_ms = await deliver_waiting(delivering, world.channel)
+
+    pace_ms = world.channel.capabilities.pace_ms
+    assert wait_ms is not None and wait_ms > pace_ms - 500
+    if pace_ms >= 1_000:
+        await deliver_waiting(delivering, world.channel)
+        assert (await world.states()).count("intent") == len(await world.states()) - 1, "the second waits"
 
 
 async def test_a_poll_can_be_stopped_at_any_moment(lab: Lab, world: World) -> None:

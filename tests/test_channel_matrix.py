@@ -11,11 +11,10 @@ from pydantic import SecretStr
 from bridge.channels.contract import ChannelStopped, ChannelTrouble, Outgoing, Poison, Sent, Update, UpdateKind
 from bridge.channels.matrix import MatrixChannel
 from bridge.channels.matrix_events import Room, inviter_of, read_events
-from bridge.deliver import Delivering
 from bridge.prove import Proving, prove_unknown
 from core.errors import SettingsError
-from core.ids import ChatId, new_ulid
-from core.settings import Matrix, Settings
+from core.ids import ChatId
+from core.settings import Matrix
 
 from .channel_labs import MatrixLab
 from .channel_world import World, a_world
@@ -171,7 +170,7 @@ async def test_an_unclear_send_is_cleared_up_and_heard_once(lab: MatrixLab, worl
     await until(world, lambda: world.counted["accepted"] > 0)
     assert await world.states() == ["unknown"]
 
-    delivering = Delivering(world.store, Settings(), world.now, new_ulid, lambda _: world.channel.capabilities)
+    delivering = world.delivering()
     assert await prove_unknown(Proving(), delivering, world.channel) == 1
 
     assert await world.states() == ["sent"]
@@ -185,7 +184,7 @@ async def test_an_unclear_part_that_is_too_old_is_not_tried_again(lab: MatrixLab
     await until(world, lambda: world.counted["accepted"] > 0)
     world.ahead_ms += 12 * 3_600_000 + 1
 
-    delivering = Delivering(world.store, Settings(), world.now, new_ulid, lambda _: world.channel.capabilities)
+    delivering = world.delivering()
     assert await prove_unknown(Proving(), delivering, world.channel) == 0
     assert lab.delivered() == []
 
@@ -196,7 +195,7 @@ async def test_a_try_that_proves_nothing_leaves_it_unknown_and_the_next_waits(la
     lab.friend.say(lab.chat, "hi")
     await until(world, lambda: world.counted["accepted"] > 0)
     proving = Proving()
-    delivering = Delivering(world.store, Settings(), world.now, new_ulid, lambda _: world.channel.capabilities)
+    delivering = world.delivering()
     assert [await prove_unknown(proving, delivering, world.channel) for _ in range(3)] == [0, 0, 0]
     assert len(lab.server.noted("put")) == 2
     world.ahead_ms += 6_000
@@ -209,6 +208,18 @@ async def test_what_is_said_is_a_notice(lab: MatrixLab, world: World) -> None:
     chunk = lab.friend.call("GET", f"/rooms/{lab.chat}/messages?dir=b&limit=1")["chunk"]
     assert isinstance(chunk, list)
     assert chunk[0]["content"]["msgtype"] == "m.notice"
+
+
+async def test_a_new_token_of_the_account_goes_on_where_the_old_one_was(lab: MatrixLab, world: World) -> None:
+    await world.poll()
+    lab.friend.say(lab.chat, "while the token was changed")
+    login = {"type": "m.login.password", "identifier": {"type": "m.id.user", "user": lab.persona.id}, "password": "pw"}
+    again = lab.persona.call("POST", "/login", {**login, "device_id": lab.persona.device})
+
+    await world.restart(a_channel(lab, token=SecretStr(str(again["access_token"]))))
+    await world.round()
+
+    assert lab.delivered() == ["You said: while the token was changed"]
 
 
 # --- accounts --------------------------------------------------------------------------------------------------------

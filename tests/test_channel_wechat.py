@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from bridge.channels.contract import ChannelStopped, ChannelTrouble, Outgoing, Poison, Sent, Update
@@ -125,6 +127,28 @@ def test_an_unreadable_message_is_poison(raw: dict[str, object]) -> None:
     assert isinstance(read_message(raw), Poison)
 
 
+@given(
+    st.dictionaries(
+        st.sampled_from(
+            ["message_id", "from_user_id", "item_list", "create_time_ms", "context_token", "group_id", "seq"]
+        ),
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.text(max_size=4) | st.just("\ud800"),
+            lambda inner: (
+                st.dictionaries(st.sampled_from(["type", "text_item", "text", "msg_id"]), inner, max_size=3)
+                | st.lists(inner, max_size=3)
+            ),
+            max_leaves=8,
+        ),
+    )
+)
+def test_whatever_a_message_holds_it_is_read_or_set_aside(raw: dict[str, object]) -> None:
+    found = read_message({"from_user_id": USER, **raw})
+    assert isinstance(found, Update | Poison)
+    found.body.encode()
+    found.event_key.encode()
+
+
 # --- sending ---------------------------------------------------------------------------------------------------------
 
 
@@ -234,6 +258,20 @@ def test_a_session_file_is_private_and_a_broken_one_is_one_sentence(tmp_path: Pa
     session_file(tmp_path).write_text("{")
     with pytest.raises(SettingsError, match="sign in again"):
         load_session(tmp_path)
+
+
+@pytest.mark.parametrize("address", ["https://evil.example", None])
+async def test_a_session_that_cannot_be_used_stops_this_channel_only(tmp_path: Path, address: str | None) -> None:
+    if address is None:
+        session_file(tmp_path).write_text("{")
+    else:
+        keep_session(tmp_path, Session(SecretStr("canary"), BOT, USER, address))
+    channel = WeChatChannel(tmp_path, "https://ilinkai.weixin.qq.com")
+    assert not channel.health().signed_in
+    with pytest.raises(ChannelStopped) as stopped:
+        await channel.poll(None)
+    assert "canary" not in str(stopped.value)
+    await channel.close()
 
 
 @pytest.mark.parametrize(

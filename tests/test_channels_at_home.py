@@ -6,6 +6,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
+
+from bridge.channels.telegram import TelegramChannel
+from core.settings import Telegram
 
 from .fakes.ilink_server import BOT, USER, IlinkServer
 from .fakes.ilink_server import TOKEN as WECHAT_TOKEN
@@ -114,11 +118,12 @@ async def doctor_names_what_goes_wrong(home: Installation, telegram: TelegramSer
     ilink.say("a context that is stale already")
     await doctor_says(home, "prepare failed")
 
-    ilink.token, telegram.token = "another", "7301:another-token-AAAAAAAAAAAAAAAAAA"
-    telegram.say("wakes the poll that waits")
-    found = await doctor_says(home, "signed out", "refuses the token")
+    ilink.token = "another"
+    second = TelegramChannel(Telegram(token=SecretStr(TOKEN), base_url=telegram.base_url), hold_s=1)
+    await second.poll(None)
+    await second.close()
+    found = await doctor_says(home, "signed out", "another program polls this telegram bot")
     assert "canary" not in found
-    telegram.token = TOKEN
 
 
 async def doctor_says(home: Installation, *signs: str) -> str:
@@ -142,6 +147,22 @@ async def pairings_can_be_made_with_nothing_running(home: Installation) -> None:
     assert len(await a_code(home)) == 8
     assert "wechat:persona" in await run(home, "pair", "list", "--json")
     assert "there is no pairing" in await run(home, "pair", "revoke", "nobody")
+
+
+async def test_signing_in_to_wechat_shows_a_code_and_keeps_the_session_private(
+    tmp_path: Path, telegram: TelegramServer, ilink: IlinkServer
+) -> None:
+    home = a_home(tmp_path, telegram, ilink)
+    facts = {"bot_token": "canary-new", "ilink_bot_id": BOT, "ilink_user_id": USER, "baseurl": ilink.base_url}
+    ilink.statuses.extend([{"status": "scaned"}, {"status": "confirmed", **facts}])
+
+    said = await run(home, "pair", "wechat")
+
+    assert "https://liteapp.weixin.qq.com/q/code-1" in said
+    assert "█" in said, "the code is drawn"
+    assert "Signed in" in said and "canary" not in said
+    kept = home.folder / "data" / "secrets" / "wechat.json"
+    assert "canary-new" in kept.read_text() and kept.stat().st_mode & 0o077 == 0
 
 
 async def test_a_token_that_cannot_be_one_is_named_by_doctor_and_keeps_the_bridge_from_starting(

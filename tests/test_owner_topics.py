@@ -1,12 +1,15 @@
 """The outbox, the voice, the sessions and the audit page."""
 
+import re
 from pathlib import Path
 
 from core.control import messages as m
 from tests.desk_world import PASSWORD, DeskWorld, a_desk
+from website.ledger.overview import forecast
 from website.owner import sessions
 from website.owner.default_voices import DEFAULT_VOICES
 from website.store import instructions
+from website.store.pool_days import PoolDay
 
 
 async def tell(world: DeskWorld, key: str, body: str) -> None:
@@ -30,6 +33,20 @@ async def test_the_owners_word_on_a_part_goes_to_the_bridge_and_comes_back(tmp_p
         assert "part is sent" in (await world.get("/owner/outbox")).text
         for bad in ({"part": "x", "how": "delivered"}, {"part": "7", "how": "burn"}, {}):
             assert (await world.press("/owner/outbox/resolve", **bad)).status_code == 400
+
+
+async def test_a_conflict_waits_on_the_desk_until_it_is_put_aside(tmp_path: Path) -> None:
+    async with a_desk(tmp_path) as world:
+        await world.claim()
+        record = m.StateRecord(kind="conflict", key="c/1", at_ms=1, body='{"event":"e-77","account":"a"}')
+        await world.control("bridge", "/sync", m.SyncBatch(records=(record,)))
+        assert "came twice" in (await world.get("/owner")).text and "e-77" in (await world.get("/owner/outbox")).text
+
+        assert (await world.press("/owner/outbox/conflicts/aside", key="c/1")).status_code == 303
+
+        assert "came twice" not in (await world.get("/owner")).text
+        for key in ("c/1", ""):
+            assert (await world.press("/owner/outbox/conflicts/aside", key=key)).status_code == 400
 
 
 async def test_answers_are_paused_and_resumed_and_nothing_else_is_asked(tmp_path: Path) -> None:
@@ -141,3 +158,29 @@ async def test_the_money_page_draws_what_a_day_cost_and_gives_it_as_csv(tmp_path
         assert "2026-05-29,chat,2000000,0,0,0,0,20" in table.text.splitlines()
         world.cookies = {}
         assert (await world.get("/owner/money.csv")).status_code == 303
+
+
+async def test_the_money_page_says_which_model_serves_what_and_never_a_key(tmp_path: Path) -> None:
+    default = {"provider": "openai", "base_url": "http://127.0.0.1:9/v1", "api_key": "sk-secret-default", "name": "big"}
+    digest = {"provider": "openai", "base_url": "http://127.0.0.1:8/v1", "api_key": "sk-secret-digest", "name": "small"}
+    models = {"default": default, "reader": {"name": "quick"}, "digest": digest}
+    async with a_desk(tmp_path, models=models) as world:
+        await world.claim()
+
+        page = (await world.get("/owner/money")).text
+
+        served = re.findall(r"<td>openai (\w+)</td><td>[^<]*</td><td>(\w+)</td>", page)
+        assert served == [("big", "shared"), ("quick", "mixed"), ("small", "dedicated")]
+        assert "sk-secret" not in page
+
+
+def a_day(day: str, spent: int) -> PoolDay:
+    return PoolDay("chat", day, None, 0, spent, 0, 0, 0, 0, False)
+
+
+def test_a_forecast_is_thirty_days_at_the_pace_of_the_last_whole_week() -> None:
+    days = tuple(a_day(f"2026-03-{number:02}", 700) for number in range(1, 12))
+
+    assert forecast(days, "2026-03-11") == 700 * 30
+    assert forecast((a_day("2026-03-11", 5),), "2026-03-11") == 0
+    assert forecast((), "2026-03-11") == 0

@@ -144,7 +144,8 @@ class ChannelTrouble(OSError):
 
 
 class Channel(Protocol):
-    """`account` names our identity on the platform; `fingerprint` changes when the credential changes."""
+    """`account` names our identity on the platform; `fingerprint` changes when an old cursor is of no use any more,
+    which is with the credential, unless the platform's cursors outlive it."""
 
     account: Account
     capabilities: Capabilities

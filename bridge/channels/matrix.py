@@ -61,7 +61,8 @@ class MatrixChannel:
         if not settings.user.startswith("@") or ":" not in settings.user or not settings.base_url:
             raise SettingsError("channels.matrix needs base_url and the full user id, such as @persona:example.org")
         self.account = Account(f"matrix:{settings.user}")
-        self.fingerprint = hashlib.sha256(f"{settings.device} {token}".encode()).hexdigest()[:16]
+        # A place in the stream is good for every token of the account: a new one must not skip what was missed.
+        self.fingerprint = hashlib.sha256(f"{settings.base_url} {settings.user}".encode()).hexdigest()[:16]
         self._settings, self._hold_s = settings, hold_s
         self._headers = {"Authorization": f"Bearer {token}"}
         self._line = Line("matrix", settings.base_url)

@@ -8,7 +8,7 @@ A send needs the token of the person's latest message, and only so many are take
 import asyncio
 from pathlib import Path
 
-from core.errors import SettingsError
+from core.errors import PenfriendError
 from core.ids import Account
 from core.text.split import Unit
 
@@ -58,7 +58,10 @@ class WeChatChannel:
         self._tickets: dict[str, str] = {}
         self._receiving, self._detail, self._unconfirmed = False, "starting", 0
         self.fingerprint = "signed-out"
-        self._take_up()
+        try:
+            self._take_up()
+        except PenfriendError as problem:  # a broken session must not keep the other channels from starting
+            self._detail = str(problem)
 
     def health(self) -> Health:
         signed_in = self._line is not None and not self._is_stale()
@@ -124,7 +127,7 @@ class WeChatChannel:
         before = self._line
         try:
             line = self._take_up()
-        except SettingsError as problem:
+        except PenfriendError as problem:
             raise self._stopped(str(problem)) from None
         if line is not before:
             await self._let_go()

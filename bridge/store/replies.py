@@ -233,7 +233,7 @@ def _tell_site(conn: Connection, part: PartId, state: PartState, now: Instant) -
     row = conn.execute(SITE_KEY, {"part": part}).one()
     if row.private_turn or (row.private_turn is None and row.private_since_ms is not None):
         return
-    body = f'{{"state":"{state}","reply":"{row.trace}","number":{row.number}}}'
+    body = f'{{"part":{part},"state":"{state}","reply":"{row.trace}","number":{row.number}}}'
     add_record(conn, StateRecord(kind="part_state", key=f"{row.trace}/{row.number}", at_ms=now, body=body), now)
 
 

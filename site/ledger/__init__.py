@@ -5,6 +5,7 @@
     grants.py     leases lent to a bridge, their closing reports, usage told by it
     readers.py    what the assistant asks before it calls a model
     overview.py   the figures of the money page
+    models_used.py  which model serves which use          (pure)
     chart.py      its pictures                                (pure)
 
 Every function here is the body of one transaction, `readers.ReaderBudget` apart.

@@ -17,6 +17,7 @@ from .rules import Rules
 
 POOLS: tuple[Pool, ...] = ("chat", "readers", "digest")
 DAYS = 30
+WEEK = 7
 DAY_MS = 86_400_000
 
 
@@ -63,3 +64,9 @@ def days_up_to(today: str, days: int = DAYS) -> tuple[str, ...]:
     """
     last = date.fromisoformat(today)
     return tuple((last - timedelta(days=back)).isoformat() for back in reversed(range(days)))
+
+
+def forecast(days: tuple[PoolDay, ...], today: str) -> int:
+    """Micro-units that thirty days cost at the pace of the seven whole days before today; 0 without any spending."""
+    week = days_up_to(today, WEEK + 1)[:-1]
+    return sum(day.spent for day in days if day.day in week) * DAYS // WEEK

@@ -80,7 +80,12 @@ class DeskPages:
         self._zone = zone_of(settings)
         self._env: Environment = new_environment(settings, assets)
         self._env.globals.update(
-            money=money_text, currency=settings.budgets.currency, when=self._when, navigation=NAVIGATION, marked=marked
+            money=money_text,
+            currency=settings.budgets.currency,
+            when=self._when,
+            navigation=NAVIGATION,
+            marked=marked,
+            browser_name=browser_name,
         )
 
     def page(
@@ -120,6 +125,24 @@ def marked(text: str, words: str) -> Markup:
     return Markup().join(
         Markup("<mark>{}</mark>").format(one) if at % 2 else escape(one) for at, one in enumerate(pieces)
     )
+
+
+_BROWSERS = (("Edg", "Edge"), ("OPR", "Opera"), ("Firefox", "Firefox"), ("Chrome", "Chrome"), ("Version", "Safari"))
+_SYSTEMS = ("iPhone", "iPad", "Android", "Windows", "Mac OS X", "Linux")
+
+
+def browser_name(agent: str) -> str:
+    """Enough of a User-Agent for the owner to know the browser again; nothing for one that is no browser's.
+
+    >>> browser_name("Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/139.0.0.0 Safari/537.36")
+    'Chrome 139, Linux'
+    >>> browser_name("curl/8"), browser_name("Mozilla/5.0 (iPhone; …) Version/18.2 Mobile/15E148 Safari/604.1")
+    ('', 'Safari 18, iPhone')
+    """
+    found = ((name, re.search(rf"\b{mark}/(\d+)", agent)) for mark, name in _BROWSERS)
+    told = next((f"{name} {match[1]}" for name, match in found if match), "")
+    system = next((name for name in _SYSTEMS if name in agent), "")
+    return ", ".join(part for part in (told, system) if part)
 
 
 def zone_of(settings: Settings) -> ZoneInfo:

@@ -9,7 +9,7 @@ SPOKEN_BY_NAME = (
     "unknown", "expired", "held", "frozen", "revoked", "done", "empty", "told", "chat", "readers", "digest", "owner",
     "guest", "persona", "waits", "delivered", "not_delivered", "send_again", "sent", "accepted", "deferred", "intent",
     "draft", "private", "post", "note", "project", "verbatim", "phone", "mail", "place",
-    "key", "card", "identity", "Desk", "Inbox", "Articles", "Memory", "Outbox", "Voice", "Pairings", "Money", "Security",
+    "key", "card", "identity", "dedicated", "shared", "mixed", "Desk", "Inbox", "Articles", "Memory", "Outbox", "Voice", "Pairings", "Money", "Security",
 )  # fmt: skip
 
 ZH: dict[str, str] = {
@@ -147,7 +147,7 @@ ZH: dict[str, str] = {
     "Write off (counts as spent)": "核销（按已花计）",
     "Nothing is lent.": "没有借出。",
     "Thirty days": "三十天",
-    "What “{pool}” cost each day, at most {most} {currency}": "“{pool}”每天的花费，最多 {most} {currency}",
+    "“{pool}” by day, at most {most} {currency}": "“{pool}”按天，最多 {most} {currency}",
     "The figures stand in the table below.": "数字在下面的表里。",
     "As CSV, in millionths": "下载 CSV（以百万分之一为单位）",
     "Day": "日期",
@@ -158,11 +158,19 @@ ZH: dict[str, str] = {
     "Written": "写出",
     "Cost": "花费",
     "No call was made yet.": "还没有调用过。",
+    "At the pace of the last seven days, thirty days cost about {sum} {currency}.": "按最近七天的速度，三十天大约花费 {sum} {currency}。",
+    "Which model serves what": "各处使用的模型",
+    "Where": "地址",
+    "Settings": "设置",
+    "dedicated": "专用",
+    "shared": "共用默认",
+    "mixed": "部分专用",
     # the outbox
     "Replies whose delivery is in doubt": "不确定是否送达的回复",
     "Settle it with `penfriend outbox resolve`.": "请用 `penfriend outbox resolve` 处理。",
     "Every reply is accounted for.": "每条回复都有着落。",
     "Messages that came twice with different words": "来了两次、内容不同的消息",
+    "Put it aside": "收起",
     "What you asked of a bridge": "你交给网关的事",
     "Pause all answers": "暂停所有回复",
     "Answer again": "恢复回复",
@@ -253,6 +261,9 @@ ZH: dict[str, str] = {
     "What a model is told, for a reply": "回复时告诉模型的话",
     "What a model is told, for a digest": "写小结时告诉模型的话",
     # security
+    "Take everything with you": "全部带走",
+    "A zip of all articles as Markdown with their pictures, the journal and the voice. `penfriend content import` reads the articles back.": "一个压缩包：全部文章（Markdown）和图片、日志、语气。文章可用 `penfriend content import` 导回。",
+    "Export": "导出",
     "Passkeys": "通行密钥",
     "None yet. A passkey signs in with a fingerprint, a face or a security key, and cannot be guessed.": "还没有。通行密钥用指纹、面容或安全钥匙登录，无法被猜到。",
     "What you call it": "给它起个名字",

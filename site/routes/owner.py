@@ -19,6 +19,7 @@ from ..store.articles import DraftConflict
 from . import (
     owner_desk,
     owner_drafts,
+    owner_export,
     owner_inbox,
     owner_memory,
     owner_money,
@@ -50,6 +51,7 @@ HANDLERS = [
     *owner_money.HANDLERS,
     *owner_security.HANDLERS,
     *owner_passkeys.HANDLERS,
+    *owner_export.HANDLERS,
 ]
 
 

@@ -15,6 +15,7 @@ from core.clock import Instant, local_day
 
 from ..ledger import grants, overview
 from ..ledger.chart import chart
+from ..ledger.models_used import models_used
 from ..ledger.rules import pool_rules
 from ..owner.pages import DeskPages, zone_of
 from ..parts import Parts
@@ -35,7 +36,16 @@ async def money_page(
     seen = await parts.store.write(overview.look, rules, now)
     today = local_day(now, zone_of(parts.settings))
     charts = {pool: chart(seen.days, pool, overview.days_up_to(today)) for pool in overview.POOLS}
-    return desk.page("money.html", session, money_seen=seen, now=now, today=today, charts=charts)
+    return desk.page(
+        "money.html",
+        session,
+        money_seen=seen,
+        now=now,
+        today=today,
+        charts=charts,
+        models=models_used(parts.settings),
+        forecast=overview.forecast(seen.days, today),
+    )
 
 
 @get("/money.csv")

@@ -11,6 +11,7 @@ from litestar.di import NamedDependency
 from litestar.response import Redirect
 from sqlalchemy import Connection
 
+from core.clock import Instant
 from core.errors import BadInput
 
 from ..owner.door import AnyRequest, fields_of, number_in
@@ -64,6 +65,22 @@ def _resolve(conn: Connection, session: Session, part: int, how: Word, ids: Ids)
     audit.write(conn, audit.Deed("owner", session.address, "resolved_part", f"part {part}", how), ids.now)
 
 
+@post("/outbox/conflicts/aside", status_code=200)
+async def put_aside(request: AnyRequest, parts: NamedDependency[Parts], session: NamedDependency[Session]) -> Redirect:
+    """The owner has seen that a message came twice with different words; both are kept by the bridge."""
+    key = (await fields_of(request)).get("key", "")
+    if not await parts.store.write(_put_aside, session, key, parts.clock()):
+        raise BadInput(f"no conflict has the key {key[:80]!r}: it was put aside before")
+    return Redirect(OUTBOX, status_code=303)
+
+
+def _put_aside(conn: Connection, session: Session, key: str, now: Instant) -> bool:
+    done = synced.remove(conn, "conflict", key)
+    if done:
+        audit.write(conn, audit.Deed("owner", session.address, "put_conflict_aside", key[:80]), now)
+    return done
+
+
 @post("/outbox/{wish:str}", status_code=200)
 async def pause_or_resume(
     request: AnyRequest, parts: NamedDependency[Parts], session: NamedDependency[Session]
@@ -82,4 +99,4 @@ def _tell(conn: Connection, session: Session, wish: Literal["pause", "resume"], 
     audit.write(conn, audit.Deed("owner", session.address, wish), ids.now)
 
 
-HANDLERS = [outbox_page, resolve, pause_or_resume]
+HANDLERS = [outbox_page, resolve, put_aside, pause_or_resume]

@@ -61,6 +61,28 @@ def of_digest(conn: Connection, digest: int) -> Written | None:
     return Written(row.slug, row.title, row.text_hash, Instant(row.published_at_ms), withdrawn)
 
 
+@dataclass(frozen=True)
+class KeptEntry:
+    """A journal entry as an export holds it, withdrawn ones too."""
+
+    slug: str
+    day: str
+    language: str
+    title: str
+    document: str
+    published_at_ms: int
+    withdrawn_at_ms: int | None
+
+
+def every(conn: Connection) -> tuple[KeptEntry, ...]:
+    """Oldest day first."""
+    rows = conn.execute(select(journal).order_by(journal.c.day, journal.c.id))
+    return tuple(
+        KeptEntry(row.slug, row.day, row.language, row.title, row.document, row.published_at_ms, row.withdrawn_at_ms)
+        for row in rows
+    )
+
+
 def put(conn: Connection, entry: NewEntry, now: Instant) -> str:
     """Publishes, or publishes again under the same address. Gives the slug: the day, with a number where it is taken."""
     before = of_digest(conn, entry.digest)

@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Row, bindparam, or_, select
+from sqlalchemy import Connection, Row, bindparam, delete, or_, select
 from sqlalchemy import text as sql
 
 from core.clock import Instant
@@ -36,6 +36,7 @@ _KEEP_NEWEST = sql(
     "WHERE excluded.received_at_ms >= synced.received_at_ms"
 )
 _ONE = select(synced).where(synced.c.kind == bindparam("kind"), synced.c.record_key == bindparam("record_key"))
+_REMOVE = delete(synced).where(synced.c.kind == bindparam("of_kind"), synced.c.record_key == bindparam("key"))
 _NEWEST = select(synced).order_by(synced.c.received_at_ms.desc(), synced.c.record_key).limit(bindparam("limit"))
 _OF_KIND = _NEWEST.where(synced.c.kind == bindparam("kind"))
 
@@ -61,6 +62,11 @@ def of_kind(conn: Connection, kind: str, limit: int = 200) -> tuple[Synced, ...]
 def parts_in_doubt(conn: Connection, limit: int = 200) -> tuple[Synced, ...]:
     """Parts of replies that the owner must look at, newest first."""
     return tuple(_synced(row) for row in conn.execute(_IN_DOUBT, {"limit": limit}))
+
+
+def remove(conn: Connection, kind: str, key: str) -> bool:
+    """Takes a record away that the owner is done with. A bridge tells each once, so it does not come back."""
+    return conn.execute(_REMOVE, {"of_kind": kind, "key": key}).rowcount == 1
 
 
 def _synced(row: Row[tuple[object, ...]]) -> Synced:
