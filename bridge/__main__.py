@@ -26,7 +26,7 @@ from core.settings import Settings
 from core.settings_files import load_settings
 from core.store import Store, open_store
 
-from .answer import Answering
+from .answering import Answering
 from .channels.registry import open_channels
 from .deliver import Delivering
 from .gateway import Gateway, find_capabilities

@@ -15,9 +15,10 @@ from core.ids import Account, PartId, Trace, TurnId
 from core.settings import Settings
 from core.store import Store
 
-from .answer import Mint, reply_record
+from .answering import Mint
 from .channels.contract import Capabilities, Channel, Outgoing, SendOutcome, Sent
 from .notices import line
+from .speaking import reply_record
 from .store.conversations import (
     Conversation,
     conversation_of_owner,
@@ -85,12 +86,17 @@ async def deliver_waiting(parts: Delivering, channel: Channel) -> int | None:
     if quiet := _quiet_for(parts, channel.account, now):
         return quiet if waiting else None
     for one in waiting:
-        if one.part.not_before > parts.clock():
+        if _must_wait(one.part, parts.clock()):
             continue
         await _send(parts, channel, one)
         return max(1, _quiet_for(parts, channel.account, parts.clock()))
     later = [one.part.not_before - now for one in waiting]
     return max(1, min(later)) if later else None
+
+
+def _must_wait(part: Part, now: Instant) -> bool:
+    """A part that changed in the future waits for a clock that was set back since: it goes now."""
+    return part.updated_at <= now < part.not_before
 
 
 def _quiet_for(parts: Delivering, account: Account, now: Instant) -> int:
@@ -179,7 +185,7 @@ def keep_outcome(
     if outcome.kind is Sent.NOT_SENT:
         back_off = min(RETRY_MS * 2 ** min(found.tries - 1, 10), LONGEST_RETRY_MS)
         not_before = Instant(now + max(outcome.retry_after_ms or 0, back_off))
-    elif outcome.kind in (Sent.SENT, Sent.ACCEPTED, Sent.UNKNOWN):
+    elif outcome.kind in (Sent.SENT, Sent.ACCEPTED, Sent.UNKNOWN) and found.state is PartState.SENDING:
         note_outbound(conn, get_reply(conn, found.reply).conversation)  # the platform may have counted it
     move_part(
         conn,

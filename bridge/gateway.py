@@ -25,7 +25,8 @@ from core.settings import Settings
 from core.store import Store
 from core.text.split import Unit
 
-from .answer import Answering, Mint, answer_turn
+from .answer import answer_turn
+from .answering import Answering, Mint
 from .channels.console import ConsoleChannel
 from .channels.contract import Capabilities, Channel, ChannelStopped
 from .deliver import Delivering, deliver_waiting
@@ -114,7 +115,9 @@ class Gateway:
         found = await self.store.write(recover, self.answering, self.delivering, self.clock())
         for what, number in (+found).items():
             log.warning("found at start", what=what, number=number)
-        if await self.store.read(find_grant) is not None:
+        grant = await self.store.read(find_grant)
+        if grant is not None:
+            self.grants.resume(grant)
             self.acquainted.set()
         await self.memory.catch_up()
 

@@ -15,7 +15,7 @@ from core.errors import ControlError
 from core.ids import Trace
 from core.store import Store
 
-from .answer import Mint
+from .answering import Mint
 from .notices import Language, language_of, line
 from .store.bindings import replace_bindings
 from .store.grants import find_grant, keep_grant
@@ -46,6 +46,11 @@ class GrantKeeper:
     renew_at: Instant = field(default=Instant(0))
     ask_again_at: Instant = field(default=Instant(0))
     asked_at: Instant = field(default=Instant(0))
+
+    def resume(self, last: Grant) -> None:
+        """Goes on with the grant of the run before: a program that starts often must not borrow anew each time."""
+        self.asked_at = Instant(last.issued_at_ms)
+        self.renew_at = Instant((last.issued_at_ms + last.expires_at_ms) // 2)
 
     async def renew_if_due(self) -> bool:
         """Whether a grant came. Asks at half of the time of the last one, and at once when paid work waits without a

@@ -14,7 +14,7 @@ from core.settings import Settings
 from core.store import Store
 from core.store.engine import is_sqlite, sqlite_path
 
-from .answer import Mint
+from .answering import Mint
 from .channels.contract import Batch, Channel, Outgoing, Update
 from .intake import Admitted, IntakeRules, admit
 from .notices import line

@@ -8,9 +8,10 @@ from sqlalchemy import Connection
 from core.clock import Instant
 from core.ids import Account, TurnId
 
-from .answer import Answering, lose_attempt
+from .answering import Answering
 from .channels.contract import SendOutcome, Sent
 from .deliver import Delivering, expire_old, keep_outcome
+from .ending import lose_attempt
 from .store.attempts import attempts_in
 from .store.conversations import list_conversations
 from .store.replies import parts_in

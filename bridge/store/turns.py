@@ -52,7 +52,11 @@ _MAY_BE_ANSWERED = (
     "OR (other.phase IN ('ready', 'waiting_grant') AND other.id < turns.id))) "
     "AND NOT EXISTS (SELECT 1 FROM conversations c WHERE c.id = turns.conversation_id AND c.paused = 1)"
 )
-DUE = sql(f"SELECT id {_MAY_BE_ANSWERED} AND answer_after_ms <= :now ORDER BY answer_after_ms, id LIMIT :most")
+# A turn that changed in the future waits for a clock that was set back since: nobody should wait for that.
+DUE = sql(
+    f"SELECT id {_MAY_BE_ANSWERED} AND (answer_after_ms <= :now OR updated_at_ms > :now) "
+    "ORDER BY answer_after_ms, id LIMIT :most"
+)
 NEXT_DUE = sql(f"SELECT min(answer_after_ms) {_MAY_BE_ANSWERED}")
 IN_PHASE = select(*COLUMNS).where(turns.c.phase == sql(":phase")).order_by(turns.c.id)
 MOVE = sql(

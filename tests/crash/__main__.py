@@ -41,7 +41,7 @@ def jobs(*, night: bool) -> list[Job]:
     found = [_mutant(mutant) for mutant in MUTANTS]
     found += [Job(f"images of {one.name}", _images(one)) for one in (*SCRIPTS, *faulty(every=night))]
     found += [Job(f"kills of {one.name}", _one_by_one(judge_kill, one)) for one in ((ONE, LONG) if night else (ONE,))]
-    found += [Job(f"cancellations of {one.name}", _one_by_one(judge_cancel, one)) for one in (ONE, LONG, ONCE)]
+    found += [Job(f"cancellations of {one.name}", _one_by_one(judge_cancel, one)) for one in (ONE, LONG)]
     found += [Job(f"probe of {name}", _probe(name)) for name in PROBES]
     found += [Job("digest and publication", digest_runs.run)]
     if night:

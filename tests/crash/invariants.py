@@ -261,6 +261,9 @@ def _is_sound(left: Evidence) -> Iterator[str]:
             yield f"the {store} store is damaged"
 
 
+FROM_STORES = (_is_sound, _all_or_nothing, _at_rest, _the_site_has_it, _unknown_is_kept, _nobody_is_left_without_a_word)
+"""Those that need no log of a fake: for runs of real processes."""
+
 CHECKS = {
     "I0": _is_sound,
     "I1": _nothing_is_lost,

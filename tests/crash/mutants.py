@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection
 from sqlalchemy import text as sql
 
-from bridge import answer, deliver, gateway, intake, reception, recover, sync
+from bridge import answer, deliver, ending, gateway, intake, reception, recover, sync
 from bridge.channels.contract import SendOutcome, Sent
 from bridge.store import attempts, events, replies, turns
 from bridge.turn import NEXT_PART, AttemptEvent, PartEvent, PartState, TurnEvent, TurnPhase
@@ -83,13 +83,13 @@ def no_sending_mark() -> None:
 
 
 def release_unknown() -> None:
-    def end(conn: Connection, attempt: Anything, ending: Anything, now: Instant, **more: Anything) -> None:
-        if ending.event is AttemptEvent.LOST:
-            ending = attempts.Ending(AttemptEvent.RELEASED, ending.outcome, "", proof=budget.Proof.NOT_SENT)
-        original(conn, attempt, ending, now, **more)
+    def end(conn: Connection, attempt: Anything, how: Anything, now: Instant, **more: Anything) -> None:
+        if how.event is AttemptEvent.LOST:
+            how = attempts.Ending(AttemptEvent.RELEASED, how.outcome, "", proof=budget.Proof.NOT_SENT)
+        original(conn, attempt, how, now, **more)
 
-    original = _of(answer, "end_attempt")
-    _put(answer, "end_attempt", end)
+    original = _of(ending, "end_attempt")
+    _put(ending, "end_attempt", end)
 
 
 def retry_model() -> None:
@@ -107,7 +107,8 @@ def retry_model() -> None:
             attempts.allow_again(conn, turn)
             turns.move_turn(conn, turn, TurnEvent.ASKED_AGAIN, now)
 
-    original = _of(answer, "lose_attempt")
+    original = _of(ending, "lose_attempt")
+    _put(ending, "lose_attempt", lose)
     _put(answer, "lose_attempt", lose)
     _put(recover, "lose_attempt", lose)
 
@@ -126,13 +127,13 @@ def split_reply() -> None:
 
     async def answer_in_two(parts: Anything, turn: Anything) -> Anything:
         kept: list[tuple[Anything, ...]] = []
-        _put(answer, "_reply", lambda _conn, *args: kept.append(args))
+        _put(ending, "add_answer", lambda _conn, *args: kept.append(args))
         result = await original(parts, turn)
         for args in kept:
             await parts.store.write(reply, *args)
         return result
 
-    original, reply = answer.answer_turn, answer._reply
+    original, reply = answer.answer_turn, _of(ending, "add_answer")
     _put(gateway, "answer_turn", answer_in_two)
 
 
@@ -167,7 +168,7 @@ def no_dedupe() -> None:
 def release_on_cancel() -> None:
     _replaced(
         answer,
-        "_keep_cancelled",
+        "keep_cancelled",
         lambda keep: lambda conn, parts, attempt, _sent, now: keep(conn, parts, attempt, False, now),
     )
 
@@ -183,7 +184,7 @@ def cursor_before_events() -> None:
 
 
 def never_gives_up() -> None:
-    answer.may_try_again = lambda outcome, past: outcome.retry.value != "never"
+    ending.may_try_again = lambda outcome, past: outcome.retry.value != "never"
 
 
 def marked_before_told() -> None:
@@ -226,7 +227,7 @@ def strangers_words_are_kept() -> None:
 
 
 def silence_after_failure() -> None:
-    _put(answer, "tell", lambda *_args, **_facts: None)
+    _put(ending, "tell", lambda *_args, **_facts: None)
 
 
 def hole_in_a_reply() -> None:

@@ -20,7 +20,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy import text as sql
 
-from bridge.answer import Answering
+from bridge.answering import Answering
 from bridge.channels.contract import Capabilities, Update, UpdateKind
 from bridge.deliver import Delivering
 from bridge.gateway import Gateway, find_capabilities
