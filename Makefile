@@ -34,9 +34,10 @@ bench-recall: .venv/.dev
 bench-site: .venv/.dev
 	$(BIN)/python -m bench.site
 
-# What durability costs, as ratios to plain SQLite in the same run.
+# What durability and the way of a message cost, as ratios to plain SQLite in the same run; a missed goal ends with 1.
 bench: .venv/.dev
 	$(BIN)/python -m bench.store
+	$(BIN)/python -m bench.pipeline
 
 format: .venv/.dev
 	$(BIN)/ruff format .
